@@ -113,7 +113,7 @@ class NodePlaces(Leftover):
 
     def place_each(self, groups: Iterable[tuple[int, ...]]) -> dict[tuple[int, ...], Places]:
         """Place groups one after another, each on the GPUs that its jobs ask for; return where those are that fit."""
-        asks, found = _asks_of_jobs(self.amounts), dict[tuple[int, ...], Places]()
+        asks, found = asks_of_jobs(self.amounts), dict[tuple[int, ...], Places]()
         for group in groups:
             look_at_clock()
             places = self.place(asks[group[0]], group)
@@ -300,7 +300,7 @@ def _needs_of_jobs(amounts: Amounts) -> tuple[list[int], list[int]]:
 
 
 @recalled
-def _asks_of_jobs(amounts: Amounts) -> list[int]:
+def asks_of_jobs(amounts: Amounts) -> list[int]:
     """Return the GPUs that each job asks for, to be read one at a time."""
     return [*amounts.g.tolist()]
 

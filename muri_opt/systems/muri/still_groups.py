@@ -23,7 +23,7 @@ from muri_opt.systems.muri.group_worth import GroupWorth
 from muri_opt.systems.muri.grouping import group_jobs
 from muri_opt.systems.muri.joined_groups import MOST_UNIONS, join_groups
 from muri_opt.systems.muri.needless_changes import undone
-from muri_opt.systems.muri.node_places import NodePlaces, Places, kinds_of
+from muri_opt.systems.muri.node_places import NodePlaces, Places, asks_of_jobs, kinds_of
 from muri_opt.systems.muri.options import GroupingOptions
 from muri_opt.systems.muri.pair_weights import efficiencies
 from muri_opt.systems.muri.periods import Group
@@ -56,10 +56,13 @@ class Still:
     places: StillPlaces = field(init=False)
     to_run: frozenset[int] = field(init=False)
     """The jobs of the published groups."""
+    asks: Sequence[int] = field(init=False)
+    """The GPUs that each job asks for."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "places", StillPlaces(round_=self.round_, line=self.line))
         object.__setattr__(self, "to_run", frozenset(chain.from_iterable(self.published)))
+        object.__setattr__(self, "asks", asks_of_jobs(self.round_.amounts))
 
     def deciding(self, first: Placed | None) -> Steps[Placed]:
         """Yield the groups that run, with their GPUs, ever better, and better than the ``first`` that were found.
@@ -161,7 +164,7 @@ class Still:
         self, worth: GroupWorth, running: Sequence[Group], stays: Collection[frozenset[int]]
     ) -> Iterator[list[Group]]:
         """Yield groupings of the jobs that are to run, from the one that is likely to be worth most."""
-        asked = sum(map(self._gpus, self.published))
+        asked = self._gpus(self.published)
         budgets = (self.round_.cluster.total_gpus, asked)  # fewer GPUs leave fewer holes
         for gpus in dict.fromkeys(budgets if len(self.published) <= MANY else budgets[1:]):
             kept = self._kept(worth, running, gpus)
@@ -172,7 +175,7 @@ class Still:
 
     def _mixed(self, worth: GroupWorth, kept: Sequence[Group], stays: Collection[frozenset[int]]) -> list[Group]:
         """Return groups of which some are kept, with the published ones in place of those where that pays."""
-        free = self.round_.cluster.total_gpus - sum(map(self._gpus, kept))
+        free = self.round_.cluster.total_gpus - self._gpus(kept)
         found: list[Group] = []
         open_ = list[tuple[int, int, list[Group], list[Group]]]()
         parts = [*_parts(kept, [*self.published])]
@@ -183,7 +186,7 @@ class Still:
                 found += mine
                 continue
             own, other = sum(next(values) for _ in mine), sum(next(values) for _ in theirs)
-            more = sum(map(self._gpus, theirs)) - sum(map(self._gpus, mine))
+            more = self._gpus(theirs) - self._gpus(mine)
             if other > own:
                 open_.append((more, own - other, mine, theirs))
             else:
@@ -219,7 +222,7 @@ class Still:
         new: list[Group] = [(job,) for job in self._others(running)]
         if len(new) > MOST_NEW:
             return self._beside(running)
-        over = sum(map(self._gpus, running)) + sum(map(self._gpus, new)) - gpus
+        over = self._gpus(running) + self._gpus(new) - gpus
         found = join_groups(worth, running, new, over if self.options.matching else 0, self.largest, unions)
         if found is None:
             return None
@@ -232,7 +235,7 @@ class Still:
         inside = {job for group in running for job in group}
         rest = (tuple(job for job in group if job not in inside) for group in self.published)
         groups = [*running, *(group for group in rest if group)]
-        return groups if sum(map(self._gpus, groups)) <= self.round_.cluster.total_gpus else None
+        return groups if self._gpus(groups) <= self.round_.cluster.total_gpus else None
 
     def _merged(self, running: Sequence[Group], gpus: int) -> list[Group] | None:
         """Return all groups by rounds of matching that begin with the running ones; ``None`` where they do not fit."""
@@ -251,7 +254,7 @@ class Still:
         old, groups = {frozenset(group) for group in running}, [tuple(line[at] for at in group) for group in found]
         new = self.pack([group for group in groups if frozenset(group) not in old])
         groups = [*(group for group in groups if frozenset(group) in old), *new]
-        return groups if sum(map(self._gpus, groups)) <= gpus else None
+        return groups if self._gpus(groups) <= gpus else None
 
     def _others(self, running: Sequence[Group]) -> list[int]:
         """Return the jobs that are to run and in none of the groups, in the order of the queue."""
@@ -292,8 +295,8 @@ class Still:
         kept = [now.goes_on(group, places) for group, places in placed.items()]
         stays = {job for group, goes_on in zip(placed, kept, strict=True) if goes_on for job in group}
         changed = [job for job, home in enumerate(now.of) if home >= 0 and job not in stays]
-        restart = worth.restart.tolist()
-        cost = sum([max(1, restart[job]) * max(1, now.gpus[now.of[job]]) for job in changed])
+        restart, gpus = worth.restart[changed].tolist(), [now.gpus[now.of[job]] for job in changed]
+        cost = sum([max(1, each) * max(1, times) for each, times in zip(restart, gpus, strict=True)])
         return sum(worth.of_groups([*placed], kept)), -cost
 
     def _where(self, placed: Placed) -> list[Places | None]:
@@ -304,12 +307,15 @@ class Still:
                 found[job] = places
         return found
 
-    def _gpus(self, group: Group) -> int:
-        return self.round_.jobs[group[0]].gpus
+    def _gpus(self, groups: Iterable[Group]) -> int:
+        """Return the GPUs that groups ask for in all."""
+        asks = self.asks
+        return sum([asks[group[0]] for group in groups])
 
 
 def _parts(mine: Sequence[Group], theirs: Sequence[Group]) -> Iterable[tuple[list[Group], list[Group]]]:
     """Yield two groupings of the same jobs, part by part: what has no job in common with the rest of either."""
+    same = {*mine}.intersection(theirs)
     top = {job: group[0] for group in mine for job in group}
 
     def root(job: int) -> int:
@@ -318,12 +324,17 @@ def _parts(mine: Sequence[Group], theirs: Sequence[Group]) -> Iterable[tuple[lis
         return job
 
     for group in theirs:
-        if len(group) > 1:
+        if len(group) > 1 and group not in same:
             first = root(group[0])
             for job in group[1:]:
                 top[root(job)] = first
     found: dict[int, tuple[list[Group], list[Group]]] = {}
-    for side, groups in enumerate((mine, theirs)):
-        for group in groups:
-            found.setdefault(root(group[0]), ([], []))[side].append(group)
+    for group in mine:
+        if group in same:
+            found[group[0]] = [group], [group]
+        else:
+            found.setdefault(root(group[0]), ([], []))[0].append(group)
+    for group in theirs:
+        if group not in same:
+            found[root(group[0])][1].append(group)
     return found.values()
