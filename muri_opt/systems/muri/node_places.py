@@ -211,6 +211,9 @@ class NodePlaces(Leftover):
     def with_each_gpu(self, places: Places) -> tuple[int, int]:
         """Return the milli-CPUs and MiB that the nodes have left for each of these GPUs."""
         _, cpus, memory = self._free
+        if len(places) == 1:
+            ((node, gpus),) = places
+            return cpus[node] // gpus, memory[node] // gpus
         return min([cpus[node] // gpus for node, gpus in places]), min([memory[node] // gpus for node, gpus in places])
 
     def would_have(self, places: Places, jobs: Sequence[int], gone: _Groups, come: _Groups) -> bool:

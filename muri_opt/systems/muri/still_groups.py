@@ -8,7 +8,7 @@ At last what can go on as it is, all else as decided, does.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Final
@@ -18,6 +18,7 @@ import numpy as np
 from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import Ints
 from muri_opt.rounds.anytime import Steps, last_of
+from muri_opt.rounds.memoise import recalled
 from muri_opt.rounds.stopping import look_at_clock
 from muri_opt.systems.muri.group_worth import GroupWorth
 from muri_opt.systems.muri.grouping import group_jobs
@@ -29,7 +30,7 @@ from muri_opt.systems.muri.pair_weights import efficiencies
 from muri_opt.systems.muri.periods import Group
 from muri_opt.systems.muri.running_groups import running_groups
 from muri_opt.systems.muri.running_now import RunningNow
-from muri_opt.systems.muri.still_places import MANY, Filled, Placed, StillPlaces
+from muri_opt.systems.muri.still_places import MANY, Filled, Placed, RunningPlaces, StillPlaces
 
 MOST_NEW: Final = 1_000
 """New jobs that are joined to groups one after another; more of them are in the groups that are published."""
@@ -105,7 +106,7 @@ class Still:
             groups = self._joined(self.worth, [*running], self.round_.cluster.total_gpus, FEW_UNIONS)
         if groups is None:
             groups = [*running, *((job,) for job in self._others([*running]))]
-        filled = self.places.placed(groups, {frozenset(group): places for group, places in running.items()}, tries=1)
+        filled = self.places.placed(groups, RunningPlaces(running), tries=1)
         return self._with_others(now, runs, filled)
 
     def unchanged(self) -> Placed:
@@ -130,12 +131,11 @@ class Still:
         """
         runs = now.in_line(self.line)
         running = self._running(now, [job for job in runs if job in self.to_run])
-        stays = {frozenset(group): places for group, places in running.items()}
+        stays = RunningPlaces(running)
         best: tuple[tuple[int, int], Placed] | None = None
         for groups in self._ways(worth, [*running], stays):
             look_at_clock()
-            kept = [frozenset(group) in stays for group in groups]
-            if best is not None and sum(worth.of_groups(groups, kept)) <= best[0][0]:
+            if best is not None and sum(worth.of_groups(groups, stays.has_each(groups))) <= best[0][0]:
                 continue  # but for jobs that may stay besides, it cannot be worth more wherever it is placed
             filled = self.places.placed(groups, stays)
             if len(filled.placed) < len(groups) and groups == [*self.published]:
@@ -160,9 +160,7 @@ class Still:
         stays = self.places.staying(NodePlaces(self.round_), running)
         return stays if run == {job for group in stays for job in group} else placed
 
-    def _ways(
-        self, worth: GroupWorth, running: Sequence[Group], stays: Collection[frozenset[int]]
-    ) -> Iterator[list[Group]]:
+    def _ways(self, worth: GroupWorth, running: Sequence[Group], stays: RunningPlaces) -> Iterator[list[Group]]:
         """Yield groupings of the jobs that are to run, from the one that is likely to be worth most."""
         asked = self._gpus(self.published)
         budgets = (self.round_.cluster.total_gpus, asked)  # fewer GPUs leave fewer holes
@@ -173,14 +171,14 @@ class Still:
                 yield from (mixed, kept) if mixed != kept else (kept,)
         yield [*self.published]
 
-    def _mixed(self, worth: GroupWorth, kept: Sequence[Group], stays: Collection[frozenset[int]]) -> list[Group]:
+    def _mixed(self, worth: GroupWorth, kept: Sequence[Group], stays: RunningPlaces) -> list[Group]:
         """Return groups of which some are kept, with the published ones in place of those where that pays."""
         free = self.round_.cluster.total_gpus - self._gpus(kept)
         found: list[Group] = []
         open_ = list[tuple[int, int, list[Group], list[Group]]]()
         parts = [*_parts(kept, [*self.published])]
         flat = [group for mine, theirs in parts if mine != theirs for group in (*mine, *theirs)]
-        values = iter(worth.of_groups(flat, [frozenset(group) in stays for group in flat]))
+        values = iter(worth.of_groups(flat, stays.has_each(flat)))
         for mine, theirs in parts:
             if mine == theirs:
                 found += mine
@@ -292,12 +290,10 @@ class Still:
 
     def _value(self, now: RunningNow, worth: GroupWorth, placed: Placed) -> tuple[int, int]:
         """Return the same where other groups run, and restarts cost otherwise."""
-        kept = [now.goes_on(group, places) for group, places in placed.items()]
-        stays = {job for group, goes_on in zip(placed, kept, strict=True) if goes_on for job in group}
-        changed = [job for job, home in enumerate(now.of) if home >= 0 and job not in stays]
-        restart, gpus = worth.restart[changed].tolist(), [now.gpus[now.of[job]] for job in changed]
-        cost = sum([max(1, each) * max(1, times) for each, times in zip(restart, gpus, strict=True)])
-        return sum(worth.of_groups([*placed], kept)), -cost
+        kept = now.go_on(placed)
+        stays = chain.from_iterable(group for group, goes_on in zip(placed, kept, strict=True) if goes_on)
+        costs, total = _costs_of_changes(now, worth)
+        return sum(worth.of_groups([*placed], kept)), sum([costs[job] for job in stays]) - total
 
     def _where(self, placed: Placed) -> list[Places | None]:
         """Return the GPUs of each job where the groups run."""
@@ -311,6 +307,14 @@ class Still:
         """Return the GPUs that groups ask for in all."""
         asks = self.asks
         return sum([asks[group[0]] for group in groups])
+
+
+@recalled
+def _costs_of_changes(now: RunningNow, worth: GroupWorth) -> tuple[dict[int, int], int]:
+    """Return what it costs to change each job that runs, its restart times its GPUs, and all of them."""
+    restart: list[int] = worth.restart.tolist()
+    costs = {job: max(1, restart[job]) * max(1, now.gpus[at]) for job, at in enumerate(now.of) if at >= 0}
+    return costs, sum(costs.values())
 
 
 def _parts(mine: Sequence[Group], theirs: Sequence[Group]) -> Iterable[tuple[list[Group], list[Group]]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import takewhile
 from typing import Final, NamedTuple
@@ -19,8 +19,6 @@ from muri_opt.systems.muri.queue_ranks import first_ranks
 
 Placed = dict[Group, Places]
 """Groups with their GPUs of nodes."""
-RunningPlaces = Mapping[frozenset[int], Places]
-"""Jobs of groups that run, with their GPUs of nodes."""
 TRIES: Final = 4
 """How often groups are placed before some are said not to fit beside the others."""
 MANY: Final = 1_000
@@ -34,6 +32,25 @@ def placed_in(round_: Round, decision: Decision) -> Placed:
         tuple(job_at[job] for job in one.jobs): tuple(sorted((node_at[node], gpus) for node, gpus in one.gpus.items()))
         for one in decision.assignments
     }
+
+
+class RunningPlaces:
+    """Where groups run now, in whatever order their jobs are given."""
+
+    def __init__(self, running: Placed) -> None:
+        self._of_jobs = {frozenset(group): places for group, places in running.items()}
+        self._known: dict[Group, Places | None] = {**running}
+        """By groups as they were asked for."""
+
+    def get(self, group: Group) -> Places | None:
+        """Return the GPUs of nodes that a group has, ``None`` if it does not run."""
+        if group not in self._known:
+            self._known[group] = self._of_jobs.get(frozenset(group))
+        return self._known[group]
+
+    def has_each(self, groups: Iterable[Group]) -> list[bool]:
+        """Return of each group whether it runs."""
+        return [self.get(group) is not None for group in groups]
 
 
 class Filled(NamedTuple):
@@ -60,7 +77,7 @@ class StillPlaces:
         Others are placed around them, large ones first. Those that find no place come before all others next time, at
         the cost of groups that would stay.
         """
-        now = {group: places for group in groups if (places := running.get(frozenset(group))) is not None}
+        now = {group: places for group in groups if (places := running.get(group)) is not None}
         first = first_ranks(self.line, groups)
         asks = self.round_.amounts.g[np.fromiter((group[0] for group in groups), dtype=np.int64, count=len(groups))]
         comes = np.fromiter((group not in now for group in groups), dtype=np.bool_, count=len(groups))
@@ -68,7 +85,7 @@ class StillPlaces:
         before, empty = set[Group](), NodePlaces(self.round_)
         best = Filled({}, empty)
         for _ in range(tries if len(line) <= MANY else min(2, tries)):
-            found = self._filled(sorted(line, key=lambda group: group not in before), now)
+            found = self._filled(sorted(line, key=lambda group: group not in before) if before else line, now)
             best = found if len(found.placed) > len(best.placed) else best
             if len(best.placed) == len(line):
                 break
@@ -82,7 +99,8 @@ class StillPlaces:
     def back(self, filled: Filled, running: RunningPlaces) -> Filled:
         """Return the groups, those that run and were moved back where they are, as long as that is free."""
         placed, left = filled
-        away = [group for group, where in placed.items() if running.get(frozenset(group), where) != where]
+        home = {group: there for group in placed if (there := running.get(group)) is not None}
+        away = [group for group, there in home.items() if placed[group] != there]
         if not away:
             return filled
         found = dict(placed)
@@ -90,8 +108,8 @@ class StillPlaces:
             still = list[Group]()
             for group in away:
                 left.put(found[group], group, -1)
-                goes = left.has(running[frozenset(group)], group)
-                found[group] = running[frozenset(group)] if goes else found[group]
+                goes = left.has(home[group], group)
+                found[group] = home[group] if goes else found[group]
                 left.put(found[group], group, 1)
                 still += [] if goes else [group]
             if len(still) == len(away):
@@ -141,18 +159,15 @@ class StillPlaces:
     def _filled(self, line: Sequence[Group], now: Mapping[Group, Places]) -> Filled:
         """Return the places of the groups that fit, tried in order; they spare the GPUs that those to come have now."""
         left, found = NodePlaces(self.round_), Placed()
-        spared = np.zeros_like(left.gpus)
-        sparing = memoryview(spared)  # changed one number at a time
-        for places in now.values():
-            for node, gpus in places:
-                sparing[node] += gpus
         first = [*takewhile(now.__contains__, line)]
         if left.give_all([(now[group], group) for group in first]):
-            for group in first:
-                found[group] = now[group]
-                for node, gpus in now[group]:
-                    sparing[node] -= gpus
+            found = {group: now[group] for group in first}
             line = line[len(first) :]
+        spared = np.zeros_like(left.gpus)
+        sparing = memoryview(spared)  # changed one number at a time
+        for places in (where for group, where in now.items() if group not in found):
+            for node, gpus in places:
+                sparing[node] += gpus
         spared_gpus = int(spared.sum())
         for place, group in enumerate(line):
             if not spared_gpus and self.spots is None:  # no group that is left has GPUs now
