@@ -75,7 +75,7 @@ class Round(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         check_items(self, "together", Together)
         check_together(self.together)
         tenants = {tenant.id for tenant in self.cluster.tenants}
-        for position, job in _worth_a_look(self.jobs, tenants):
+        for position, job in _worth_a_look(self.jobs, tenants, len(self.resources)):
             try:
                 _check_job(self, job, tenants)
             except InputError as error:
@@ -168,7 +168,7 @@ def _with_levels(cluster: Cluster) -> dict[str, Any]:
     return {"levels": list(cluster.level_names), **content} if cluster.level_names else content
 
 
-def _worth_a_look(jobs: tuple[Job, ...], tenants: set[str]) -> list[tuple[int, Job]]:
+def _worth_a_look(jobs: tuple[Job, ...], tenants: set[str], stages: int) -> list[tuple[int, Job]]:
     """Return the jobs that say something which the rest of the round may contradict, with their places."""
     known: set[str | None] = {None, *tenants}
     if not tenants:
@@ -176,7 +176,10 @@ def _worth_a_look(jobs: tuple[Job, ...], tenants: set[str]) -> list[tuple[int, J
     return [
         (position, job)
         for position, job in enumerate(jobs)
-        if job.placement or job.stage_seconds is not None or job.tenant not in known or job.within is not None
+        if job.placement
+        or (job.stage_seconds is not None and len(job.stage_seconds) != stages)
+        or job.tenant not in known
+        or job.within is not None
     ]
 
 

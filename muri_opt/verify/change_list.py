@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Mapping
 
 from muri_opt.rounds import Assignment, Decision, Job, Result, Round, Violation
 from muri_opt.verify.amounts import micro
-from muri_opt.verify.sharing_now import running_jobs
+from muri_opt.verify.sharing_now import going_on
 
 Facts = tuple[str, float, object, object]
 """What becomes of a job: the kind of change, the restart seconds, and the GPUs before and after."""
@@ -18,8 +18,8 @@ def change_list_breaches(round_: Round, result: Result, decision: Decision) -> I
     What it says that all changes cost, and what they cost at least, is checked as well.
     """
     runs = {job: one for one in decision.assignments for job in one.jobs}
-    now = running_jobs(round_)
-    kept = {one.jobs[0] for one in decision.assignments if one.jobs and now.may_be(one.jobs, one.gpus)}
+    stays = zip(decision.assignments, going_on(round_, decision), strict=True)
+    kept = {one.jobs[0] for one, goes_on in stays if one.jobs and goes_on}
     true = {job.id: _true(job, one, kept) for job in round_.jobs if (one := runs.get(job.id)) or job.state == "running"}
     if result.stats.changes_cost is not None:
         yield from _cost_breaches(round_, result, true)

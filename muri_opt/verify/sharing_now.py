@@ -11,8 +11,8 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from muri_opt.rounds import Job, Round
-from muri_opt.rounds.memoise import recalled
+from muri_opt.rounds import Decision, Job, Round
+from muri_opt.rounds.memoise import last_recalled, recalled
 from muri_opt.verify.amounts import room_of
 
 MOST_TOGETHER = 4
@@ -115,6 +115,13 @@ class RunningJobs:
 def running_jobs(round_: Round) -> RunningJobs:
     """Return the jobs of a round that run, from one of the last calls if it was the same."""
     return RunningJobs(round_)
+
+
+@last_recalled
+def going_on(round_: Round, decision: Decision) -> list[bool]:
+    """Return of each assignment of a decision whether it may be a group that runs and goes on as it is."""
+    now = running_jobs(round_)
+    return [now.may_be(one.jobs, one.gpus) for one in decision.assignments]
 
 
 def placed(gpus: Mapping[str, int]) -> Where:

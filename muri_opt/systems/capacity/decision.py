@@ -159,16 +159,20 @@ def _assignments(round_: Round, groups: Sequence[Placed], of: Entries) -> tuple[
     names = [nodes[place].id for place in of[1].tolist()]
     ends = np.cumsum(np.bincount(of[0], minlength=len(groups))).tolist()
     needs = summed(round_.amounts.c, [group.jobs for group in groups]).tolist()
-    found, start = [], 0
+    found, start, jobs = [], 0, round_.jobs
     for group, milli, end in zip(groups, needs, ends, strict=True):
-        given = dict(zip(names[start:end], gpus[start:end], strict=True))
+        if end == start + 1:  # on one node, as nearly all are
+            node, part = names[start], gpus[start]
+            given, needs_of = {node: part}, {node: part * milli}
+        else:
+            given = dict(zip(names[start:end], gpus[start:end], strict=True))
+            needs_of = {node: part * milli for node, part in given.items()}
         start = end
-        needs_of = {node: part * milli for node, part in given.items()} if milli else {}
         if group.takes is not None:
             needs_of = dict(zip(given, (cpus for cpus, _ in group.takes), strict=True))
         found.append(
             Assignment(
-                jobs=tuple([round_.jobs[job].id for job in group.jobs]),
+                jobs=tuple([jobs[job].id for job in group.jobs]),
                 order=group.order,
                 plan=group.plan,
                 gpus=given,

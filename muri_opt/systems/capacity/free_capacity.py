@@ -57,7 +57,8 @@ class Leftover(FreeCapacity):
     def take_entries(self, groups: Sequence[tuple[Sequence[int], Ints]], of: Entries) -> None:
         """Give groups of jobs a share each, of which the :func:`entries` are known."""
         group, node, gpus = of
-        cpus, memory = (summed(need, [jobs for jobs, _ in groups])[group] for need in (self.amounts.c, self.amounts.m))
+        needs = summed_each((self.amounts.c, self.amounts.m), [jobs for jobs, _ in groups])
+        cpus, memory = (need[group] for need in needs)
         for has, taken in ((self.gpus, gpus), (self.cpus, gpus * cpus), (self.memory, gpus * memory)):
             np.subtract.at(has, node, taken)
         if self.types is None and self.borrowed is None and self.amounts.lines is None:
@@ -169,8 +170,15 @@ def entries(shares: Sequence[Ints]) -> Entries:
 
 def summed(needs: Ints, groups: Sequence[Sequence[int]]) -> Ints:
     """Return what the jobs of each group need together."""
+    return summed_each((needs,), groups)[0]
+
+
+def summed_each(needs: Sequence[Ints], groups: Sequence[Sequence[int]]) -> list[Ints]:
+    """Return the same of several things that jobs need."""
     if not groups:
-        return np.zeros(0, dtype=np.int64)
-    each = needs[np.fromiter(chain.from_iterable(groups), dtype=np.int64)]
+        return [np.zeros(0, dtype=np.int64) for _ in needs]
+    jobs = np.fromiter(chain.from_iterable(groups), dtype=np.int64)
+    if len(jobs) == len(groups):
+        return [need[jobs] for need in needs]
     sizes = np.fromiter(map(len, groups), dtype=np.int64, count=len(groups))
-    return each if len(each) == len(groups) else np.add.reduceat(each, np.cumsum(sizes) - sizes)
+    return [np.add.reduceat(need[jobs], np.cumsum(sizes) - sizes) for need in needs]

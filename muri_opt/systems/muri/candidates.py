@@ -63,8 +63,8 @@ class _Bucket:
 
     def __init__(self, amounts: Amounts, jobs: list[int]) -> None:
         self._jobs, self._lines = jobs, amounts.lines
-        self._gpus = int(amounts.g[jobs[0]])
-        self._cpus, self._memory, self._tenant = amounts.c[jobs], amounts.m[jobs], amounts.tenant[jobs]
+        self._gpus, places = int(amounts.g[jobs[0]]), np.array(jobs, dtype=np.int64)
+        self._cpus, self._memory, self._tenant = amounts.c[places], amounts.m[places], amounts.tenant[places]
         self._needs = list(zip(self._cpus.tolist(), self._memory.tolist(), strict=True))
         self._least = int(self._cpus.min()), int(self._memory.min())
         self._each = bytearray(b"\1") * len(jobs)

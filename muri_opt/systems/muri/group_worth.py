@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from itertools import chain
 from operator import mul
 
@@ -45,6 +45,8 @@ class GroupWorth:
     costs: Ints
     restart: Ints
     weights: tuple[int, ...]
+    known: dict[tuple[Group, bool], int] = field(init=False, default_factory=dict)
+    """What groups were found to be worth, kept as they are or not: they are looked at many times in a round."""
 
     @classmethod
     def of(cls, round_: Round, rules: GroupRules) -> GroupWorth:
@@ -70,13 +72,21 @@ class GroupWorth:
 
     def of_groups(self, groups: Sequence[Group], kept: Sequence[bool]) -> list[int]:
         """Return what each group is worth; those that are not kept as they are lose their longest restart."""
-        found, stays = self._nothing(len(groups)), np.fromiter(kept, dtype=np.bool_, count=len(groups))
-        places: dict[int, list[int]] = {}
-        for place, group in enumerate(groups):
-            places.setdefault(len(group), []).append(place)
-        for at in places.values():
-            found[at] = self._of_rows(rows_of([groups[place] for place in at]), stays[at])
-        return [*found.tolist()]
+        asked = [*zip(groups, kept, strict=True)]
+        found = [*map(self.known.get, asked)]
+        if None in found:
+            self._learn([one for one, value in zip(asked, found, strict=True) if value is None])
+        return [self.known[one] if value is None else value for one, value in zip(asked, found, strict=True)]
+
+    def _learn(self, asked: Iterable[tuple[Group, bool]]) -> None:
+        """Work out what some groups are worth."""
+        alike: dict[int, list[tuple[Group, bool]]] = {}
+        for one in dict.fromkeys(asked):
+            alike.setdefault(len(one[0]), []).append(one)
+        for some in alike.values():
+            stays = np.fromiter((stay for _, stay in some), dtype=np.bool_, count=len(some))
+            values = self._of_rows(rows_of([group for group, _ in some]), stays).tolist()
+            self.known.update(zip(some, values, strict=True))
 
     def of_unions(self, groups: Sequence[Group], first: Ints, second: Ints) -> Ints:
         """Return what the union of each group of ``first`` with that of ``second``, by their places, is worth."""

@@ -6,10 +6,10 @@ for nothing, and would do more as they were.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Final
+from typing import Final, NamedTuple
 
 from muri_opt.rounds.stopping import look_at_clock
 from muri_opt.systems.muri.group_worth import GroupWorth
@@ -31,8 +31,9 @@ def undone(
     to restart come first.
     """
     work = _Undoing(places=places, now=now, worth=worth, placed=dict(placed), largest=largest)
-    of_job = {job: where for group, where in running.items() for job in group}
+    where = {job: there for group, there in running.items() for job in group}
     restart: list[int] = worth.restart.tolist()
+    known: dict[_Source, list[_Step]] = {}
     while True:
         changed = work.changed(running)
         if not changed:
@@ -40,19 +41,44 @@ def undone(
         if len(changed) > MOST_CHANGED:
             return placed
         dearest = sorted(changed, key=lambda group: -sum([restart[job] for job in group]) * places.gpus(group))
-        alone = [job for group in dearest for job in group if not work.goes_on(job)]
-        steps = [_Step.back(work, group, running[group]) for group in dearest]
-        there = work.by_places()
-        for job in alone:
-            look_at_clock()
-            others = there.get(of_job[job], ())
-            steps += [_Step.back(work, group, of_job[job]) for group in work.ways_back(job, of_job[job], others)]
-        if not sum(work.take(step) for step in work.without_loss(steps)):
+        line: list[_Source] = [*dearest, *(job for group in dearest for job in group if not work.goes_on(job))]
+        known = {of: steps for of, steps in known.items() if not work.touched.by(of, where)}
+        new = {of for of in line if of not in known}
+        known |= work.steps([of for of in line if of in new], where)
+        work.touched = _Touched()
+        every = (step for of in line for step in known[of] if of in new or work.touched.at(step.where))
+        if not sum(work.take(step) for step in every):
             return work.placed
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Step:
+_Source = Group | int
+"""What steps are made for: a running group as a whole, or one of its jobs."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Touched:
+    """Jobs and nodes that steps have changed; a step that was refused and has none of them would be refused again."""
+
+    jobs: set[int] = field(default_factory=set)
+    nodes: set[int] = field(default_factory=set)
+
+    def add(self, placed: Placed) -> None:
+        """Note groups that came or went."""
+        for group, where in placed.items():
+            self.jobs.update(group)
+            self.nodes.update(node for node, _ in where)
+
+    def at(self, where: Places) -> bool:
+        """Return whether some of these nodes have changed."""
+        return any(node in self.nodes for node, _ in where)
+
+    def by(self, of: _Source, where: Mapping[int, Places]) -> bool:
+        """Return whether steps made for a group or a job may be others now."""
+        jobs = (of,) if isinstance(of, int) else of
+        return not self.jobs.isdisjoint(jobs) or self.at(where[jobs[0]])
+
+
+class _Step(NamedTuple):
     """A running group put back: the groups that its jobs are taken from, what is left of these, and all after it."""
 
     group: Group
@@ -65,10 +91,9 @@ class _Step:
     def back(cls, work: _Undoing, group: Group, where: Places) -> _Step:
         """Return the step of a group."""
         old = work.groups_of(group)
-        inside = frozenset(group)
-        rest = {tuple(job for job in one if job not in inside): where for one, where in old.items()}
+        rest = {tuple([job for job in one if job not in group]): there for one, there in old.items()}
         rest.pop((), None)
-        return cls(group=group, where=where, old=old, rest=rest, new={**rest, group: where})
+        return cls(group, where, old, rest, {**rest, group: where})
 
 
 @dataclass(kw_only=True, eq=False)
@@ -82,6 +107,8 @@ class _Undoing:
     largest: int
     at: dict[int, Group] = field(init=False)
     """The group of each job that is placed."""
+    touched: _Touched = field(default_factory=_Touched)
+    """What steps have changed since this was emptied."""
 
     def __post_init__(self) -> None:
         self.at = {job: group for group in self.placed for job in group}
@@ -108,14 +135,14 @@ class _Undoing:
         """Return the groups that jobs are placed in, with their GPUs."""
         return {self.at[job]: self.placed[self.at[job]] for job in jobs if job in self.at}
 
-    def by_places(self) -> dict[Places, list[Group]]:
+    def _by_places(self) -> dict[Places, list[Group]]:
         """Return the groups that are placed on the same GPUs of nodes."""
         found: dict[Places, list[Group]] = {}
         for group, where in self.placed.items():
             found.setdefault(where, []).append(group)
         return found
 
-    def ways_back(self, job: int, where: Places, others: Sequence[Group]) -> Iterator[Group]:
+    def _ways_back(self, job: int, where: Places, others: Sequence[Group]) -> Iterator[Group]:
         """Yield how a job may run where it does now: alone, or with one of the ``others`` that are placed there."""
         for group in ((), *(group for group in others if job not in group)):
             together = (*group, job)
@@ -123,17 +150,33 @@ class _Undoing:
             if same and len(together) <= self.largest and self.now.goes_on(together, where):
                 yield together
 
-    def without_loss(self, steps: Sequence[_Step]) -> list[_Step]:
+    def steps(self, line: Sequence[_Source], where: Mapping[int, Places]) -> dict[_Source, list[_Step]]:
+        """Return the ways back of groups and of single jobs, which run at ``where``, that lose nothing."""
+        there, found = self._by_places(), dict[_Source, list[_Step]]()
+        for of in line:
+            look_at_clock()
+            if isinstance(of, int):
+                ways = self._ways_back(of, where[of], there.get(where[of], ()))
+                found[of] = [_Step.back(self, group, where[of]) for group in ways]
+            else:
+                found[of] = [_Step.back(self, of, where[of[0]])]
+        return self._without_loss(found)
+
+    def _without_loss(self, steps: Mapping[_Source, Sequence[_Step]]) -> dict[_Source, list[_Step]]:
         """Return the steps after which the groups are worth no less, and nobody left behind asks for other GPUs."""
-        able = [step for step in steps if all(map(self._asks_for, step.rest, step.rest.values()))]
-        flat = [item for step in able for side in (step.old, step.new) for item in side.items()]
-        values = iter(self._values(flat))
-        found = list[_Step]()
-        for step in able:
-            before = sum([next(values) for _ in step.old])
-            if sum([next(values) for _ in step.new]) >= before:
-                found.append(step)
-        return found
+        able = {of: [step for step in some if self._leaves_all_in_order(step)] for of, some in steps.items()}
+        worth = self._values(
+            item for some in able.values() for step in some for side in (step.old, step.new) for item in side.items()
+        )
+
+        def gains(step: _Step) -> int:
+            return sum([worth[item] for item in step.new.items()]) - sum([worth[item] for item in step.old.items()])
+
+        return {of: [step for step in some if gains(step) >= 0] for of, some in able.items()}
+
+    def _leaves_all_in_order(self, step: _Step) -> bool:
+        """Return whether what a step leaves of groups has the GPUs that it asks for."""
+        return all(self.places.gpus(group) == sum([gpus for _, gpus in at]) for group, at in step.rest.items())
 
     def take(self, step: _Step) -> bool:
         """Take a step if nothing else was done with its jobs and the nodes have room; return whether it was taken."""
@@ -149,16 +192,16 @@ class _Undoing:
             for one, where in groups.items():
                 self.left.put(where, one, times)
         self.left.charge_jobs(stopped)
+        self.touched.add(step.old)
+        self.touched.add(step.new)
         for one in step.old:
             del self.placed[one]
         self.placed |= step.new
         self.at |= {job: one for one in step.new for job in one}
         return True
 
-    def _asks_for(self, group: Group, where: Places) -> bool:
-        return self.places.gpus(group) == sum([gpus for _, gpus in where])
-
-    def _values(self, placed: Sequence[tuple[Group, Places]]) -> list[int]:
+    def _values(self, placed: Iterable[tuple[Group, Places]]) -> dict[tuple[Group, Places], int]:
         """Return what groups are worth where they are."""
-        kept = [self.now.goes_on(group, where) for group, where in placed]
-        return self.worth.of_groups([group for group, _ in placed], kept)
+        items = [*dict.fromkeys(placed)]
+        kept = [self.now.goes_on(group, where) for group, where in items]
+        return dict(zip(items, self.worth.of_groups([group for group, _ in items], kept), strict=True))

@@ -6,7 +6,7 @@ needs there, and only that node is changed.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Final
 
@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import UNLIMITED, Amounts, Ints
 from muri_opt.rounds.memoise import recalled
+from muri_opt.rounds.stopping import look_at_clock
 from muri_opt.systems.capacity import Leftover, first_fit
-from muri_opt.systems.capacity.free_capacity import summed
+from muri_opt.systems.capacity.free_capacity import summed_each
 from muri_opt.systems.capacity.shares import flat
 
 _NEAR: Final = 32
@@ -54,13 +55,14 @@ class NodePlaces(Leftover):
     def __init__(self, round_: Round) -> None:
         super().__init__(round_)
         self._c, self._m = _needs_of_jobs(self.amounts)
+        self._of_groups = _needs_of_groups(self.amounts)
         self._largest = int(self.amounts.G.max(initial=0))
         self._free = tuple(memoryview(has) for has in self.left)
         """What is left, one number at a time: an array takes three times as long to read or change one."""
         self._from: dict[tuple[int, int, int], int] = {}
         """By what is needed, the first node that may have it: while groups are only added, those before do not."""
-        self._with: dict[int, int] = {}
-        """By GPUs, the first node that has so many for some job."""
+        self._next: dict[int, list[int]] = {}
+        """By GPUs, for each node a later one with none between that has so many for some job; itself if it may."""
         self._short: dict[int, list[tuple[int, int]]] = {}
         """By GPUs, the least CPUs and memory that no node has with so many: who needs more need not be looked for."""
         self._least = int(self.amounts.c.min(initial=UNLIMITED)), int(self.amounts.m.min(initial=UNLIMITED))
@@ -78,7 +80,11 @@ class NodePlaces(Leftover):
         """Return the milli-CPUs and MiB that jobs need on each GPU they share."""
         if len(jobs) == 1:  # written out, as it is asked for every group and node
             return self._c[jobs[0]], self._m[jobs[0]]
-        return sum([self._c[job] for job in jobs]), sum([self._m[job] for job in jobs])
+        group = tuple(jobs)
+        found = self._of_groups.get(group)
+        if found is None:
+            found = self._of_groups[group] = sum([self._c[job] for job in group]), sum([self._m[job] for job in group])
+        return found
 
     def first(self, gpus: int, jobs: Sequence[int], spared: Ints | None = None) -> Places | None:
         """Return where first fit puts jobs that share so many GPUs, besides those ``spared`` of each node."""
@@ -105,16 +111,26 @@ class NodePlaces(Leftover):
         self._take(node, gpus, gpus * cpus, gpus * memory)
         return ((node, gpus),)
 
+    def place_each(self, groups: Iterable[tuple[int, ...]]) -> dict[tuple[int, ...], Places]:
+        """Place groups one after another, each on the GPUs that its jobs ask for; return where those are that fit."""
+        asks, found = asks_of_jobs(self.amounts), dict[tuple[int, ...], Places]()
+        for group in groups:
+            look_at_clock()
+            places = self.place(asks[group[0]], group)
+            if places is not None:
+                found[group] = places
+        return found
+
     def _first_node(self, gpus: int, cpus: int, memory: int) -> int | None:
         """Return the first node that has so many GPUs with CPUs and memory."""
         key, nodes = (gpus, cpus, memory), len(self._free[0])
         start = self._from.get(key)
-        if start == nodes:
-            return None
         if start is None:
-            start = nodes if self._is_short(gpus, cpus, memory) else self._first_with(gpus)
-        node = self._from_node(start, gpus, cpus, memory)
-        self._from[key] = node
+            start = nodes if self._is_short(gpus, cpus, memory) else 0
+        if start == nodes:
+            self._from[key] = nodes
+            return None
+        node = self._from[key] = self._from_node(start, gpus, cpus, memory)
         if node < nodes:
             return node
         self._note_short(gpus, cpus, memory)
@@ -133,26 +149,33 @@ class NodePlaces(Leftover):
     def _from_node(self, start: int, gpus: int, cpus: int, memory: int) -> int:
         """Return the first node from one on that has so many GPUs with CPUs and memory, or how many nodes there are.
 
-        It is mostly near: a few nodes are looked at one by one, and then all others at once.
+        Nodes that have not so many for any job are passed over ever after. Of the others a few are looked at one by
+        one, as the first is mostly near, and then all that follow at once.
         """
         free_gpus, free_cpus, free_memory = self._free
         needs_cpus, needs_memory, nodes = gpus * cpus, gpus * memory, len(free_gpus)
-        for node in range(start, min(start + _NEAR, nodes)):
-            if free_gpus[node] >= gpus and free_cpus[node] >= needs_cpus and free_memory[node] >= needs_memory:
-                return node
-        start += _NEAR
-        if start >= nodes:
-            return nodes
-        able = self._able(gpus, cpus, memory, self.gpus, start)
-        ahead = int(able.argmax())
-        return start + ahead if able[ahead] else nodes
-
-    def _first_with(self, gpus: int) -> int:
-        """Return the first node that has so many GPUs for the job that needs least, or how many nodes there are."""
-        node = self._with.get(gpus, 0)
-        if node < len(self.gpus) and not self._has(node, gpus, *self._least):
-            node = self._with[gpus] = self._from_node(node + 1, gpus, *self._least)
-        return node
+        least_cpus, least_memory = gpus * self._least[0], gpus * self._least[1]
+        following = self._next.get(gpus)
+        if following is None:
+            following = self._next[gpus] = [*range(nodes + 1)]
+        node, last = start, start
+        for _ in range(_NEAR):
+            while (later := following[node]) != node:
+                following[node] = node = following[later]
+            following[last] = node
+            if node == nodes:
+                return nodes
+            if free_gpus[node] >= gpus:
+                if free_cpus[node] >= needs_cpus and free_memory[node] >= needs_memory:
+                    return node
+                gone = free_cpus[node] < least_cpus or free_memory[node] < least_memory
+            else:
+                gone = True
+            last = node if gone else node + 1
+            node += 1
+        able = self._able(gpus, cpus, memory, self.gpus, node)
+        ahead = int(able.argmax()) if len(able) else 0
+        return node + ahead if len(able) and able[ahead] else nodes
 
     def _has(self, node: int, gpus: int, cpus: int, memory: int) -> bool:
         """Return whether a node has so many free GPUs with CPUs and memory."""
@@ -188,6 +211,9 @@ class NodePlaces(Leftover):
     def with_each_gpu(self, places: Places) -> tuple[int, int]:
         """Return the milli-CPUs and MiB that the nodes have left for each of these GPUs."""
         _, cpus, memory = self._free
+        if len(places) == 1:
+            ((node, gpus),) = places
+            return cpus[node] // gpus, memory[node] // gpus
         return min([cpus[node] // gpus for node, gpus in places]), min([memory[node] // gpus for node, gpus in places])
 
     def would_have(self, places: Places, jobs: Sequence[int], gone: _Groups, come: _Groups) -> bool:
@@ -212,18 +238,20 @@ class NodePlaces(Leftover):
     def give_if_free(self, places: Places, jobs: Sequence[int]) -> bool:
         """Give jobs these GPUs if the nodes have them; return whether they do."""
         if len(places) != 1:
-            free = self.has(places, jobs)
-            if free:
-                self.put(places, jobs, 1)
+            if not self.has(places, jobs):
+                return False
+            self.put(places, jobs, 1)
         else:  # written out, as it is asked for every group that runs
             ((node, gpus),) = places
+            free_gpus, free_cpus, free_memory = self._free
+            if free_gpus[node] < gpus:
+                return False
             cpus, memory = self.needs(jobs)
-            free = self._has(node, gpus, cpus, memory)
-            if free:
-                self._take(node, gpus, gpus * cpus, gpus * memory)
-        if free:
-            self.charge_jobs(jobs)
-        return free
+            if free_cpus[node] < gpus * cpus or free_memory[node] < gpus * memory:
+                return False
+            self._take(node, gpus, gpus * cpus, gpus * memory)
+        self.charge_jobs(jobs)
+        return True
 
     def charge_jobs(self, jobs: Sequence[int]) -> None:
         """Charge the quotas of the tenants of jobs."""
@@ -239,11 +267,15 @@ class NodePlaces(Leftover):
         if not self.no_quota:
             return False
         group, node, gpus = flat(places for places, _ in groups)
-        cpus, memory = (summed(need, [jobs for _, jobs in groups])[group] for need in (self.amounts.c, self.amounts.m))
-        free = [has.copy() for has in (self.gpus, self.cpus, self.memory)]
-        for has, takes in zip(free, (gpus, gpus * cpus, gpus * memory), strict=True):
-            np.subtract.at(has, node, takes)
-            if (has < 0).any():
+        free_gpus = self.gpus - np.bincount(node, gpus, minlength=len(self.gpus)).astype(np.int64)
+        if (free_gpus < 0).any():
+            return False
+        needs = summed_each((self.amounts.c, self.amounts.m), [jobs for _, jobs in groups])
+        free = [free_gpus]
+        for has, need in zip((self.cpus, self.memory), needs, strict=True):
+            free.append(has.copy())
+            np.subtract.at(free[-1], node, gpus * need[group])
+            if (free[-1] < 0).any():
                 return False
         self.gpus[:], self.cpus[:], self.memory[:] = free
         return True
@@ -252,7 +284,7 @@ class NodePlaces(Leftover):
         """Take GPUs, CPUs and memory of nodes so many times; -1 gives them back."""
         cpus, memory = self.needs(jobs)
         if times < 0:
-            for known in (self._from, self._with, self._short):
+            for known in (self._from, self._next, self._short):
                 known.clear()
         for node, gpus in places:
             self._take(node, times * gpus, times * gpus * cpus, times * gpus * memory)
@@ -268,6 +300,18 @@ class NodePlaces(Leftover):
 def _needs_of_jobs(amounts: Amounts) -> tuple[list[int], list[int]]:
     """Return the milli-CPUs and the MiB that each job needs with a GPU, to be read one at a time."""
     return amounts.c.tolist(), amounts.m.tolist()
+
+
+@recalled
+def asks_of_jobs(amounts: Amounts) -> list[int]:
+    """Return the GPUs that each job asks for, to be read one at a time."""
+    return [*amounts.g.tolist()]
+
+
+@recalled
+def _needs_of_groups(amounts: Amounts) -> dict[tuple[int, ...], tuple[int, int]]:  # noqa: ARG001 - one for each
+    """Return what groups of jobs were found to need with a GPU: a group is placed many times in a round."""
+    return {}
 
 
 @recalled

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from muri_opt.rounds.amounts import Ints
-from muri_opt.systems.muri.interleaving import SLOWDOWN, periods_alone, slot_count, weights_ppm
+from muri_opt.systems.muri.interleaving import SLOWDOWN, periods_of_rows, slot_count, weights_ppm
 from muri_opt.systems.muri.options import GroupingOptions
 
 PARTS_PER_BILLION: Final = 10**9
@@ -34,14 +34,14 @@ def efficiencies(stages: Ints, groups: Ints, options: GroupingOptions) -> Ints:
     Of groups that may run freely it is that by their rates, or the better of both. A row of ``stages`` then has the
     number of the job's model at its end, if models were measured together.
     """
-    ways, members = options.ways, stages[groups]
+    ways = options.ways
     kinds = stages.shape[1] - bool(ways.models)
     slots = slot_count(options.pattern, kinds)
-    freely = None if ways.run == "lock-step" else ways.efficiencies(members, slots, PARTS_PER_BILLION)
+    freely = None if ways.run == "lock-step" else ways.efficiencies(stages[groups], slots, PARTS_PER_BILLION)
     if freely is not None and ways.run == "free":
         return freely
-    periods = periods_alone(members[..., :kinds], options.pattern, worst=options.worst_order)
-    totals = stages[:, :kinds].sum(axis=1)[groups].sum(axis=1)
+    periods = periods_of_rows(stages[:, :kinds], groups, options.pattern, worst=options.worst_order)
+    totals = stages[:, :kinds].sum(axis=1).take(groups.T).sum(axis=0)
     slowdown = SLOWDOWN[options.slowdown][groups.shape[1]]
     in_step = weights_ppm(totals * _FINER, periods, slots, slowdown)
     return in_step if freely is None else np.maximum(in_step, freely)
@@ -98,9 +98,11 @@ class _Groups:
 
     def together(self, first: Ints, second: Ints) -> Ints:
         """Return the weight of the union of each group of ``first`` with that of ``second``; 0: no edge."""
-        options, weights = self.options, np.zeros(len(first), dtype=np.int64)
-        for p, q in product(np.unique(self.sizes).tolist(), repeat=2):
-            at = np.flatnonzero((self.sizes[first] == p) & (self.sizes[second] == q))
+        options, weights, sizes = self.options, np.zeros(len(first), dtype=np.int64), np.unique(self.sizes).tolist()
+        for p, q in product(sizes, repeat=2):
+            at = np.arange(len(first))
+            if len(sizes) > 1:
+                at = np.flatnonzero((self.sizes[first] == p) & (self.sizes[second] == q))
             if p + q <= options.largest_group and len(at):
                 unions = np.hstack([self._table[first[at], :p], self._table[second[at], :q]])
                 efficiency = efficiencies(self._jobs, unions, options)

@@ -37,12 +37,12 @@ def place_groups(round_: Round, groups: Sequence[Group]) -> dict[Group, Places]:
 
 def _fill(round_: Round, left: NodePlaces, groups: Iterable[Group]) -> dict[Group, Places]:
     """Return the places of the groups that fit into what is left, tried in order, and take them."""
-    placed: dict[Group, Places] = {}
-    spots, asks = group_spots(round_), round_.amounts.g.tolist()
+    spots, placed = group_spots(round_), dict[Group, Places]()
+    if spots is None:
+        return left.place_each(groups)
     for group in groups:
         look_at_clock()
-        gpus = asks[group[0]]
-        found = left.place(gpus, group) if spots is None else _placed_in(spots, left, gpus, group)
+        found = _placed_in(spots, left, round_.jobs[group[0]].gpus, group)
         if found is not None:
             placed[group] = found
     return placed

@@ -14,7 +14,7 @@ import numpy as np
 
 from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import Ints
-from muri_opt.systems.muri.node_places import Places
+from muri_opt.systems.muri.node_places import Places, asks_of_jobs
 from muri_opt.systems.muri.periods import Group
 from muri_opt.systems.muri.running_now import RunningNow
 
@@ -47,14 +47,15 @@ def running_groups(
     """
     members, made = _members(round_, now, among, line), _made(now, among, first)
     left = [node.gpus for node in round_.cluster.nodes]
-    for placement, jobs in members.items():
-        _take(left, now.places[placement], _least(len(jobs), largest, now.most[placement]))
+    fewest = {at: min(now.most[at], -(-len(jobs) // largest)) for at, jobs in members.items()}
+    for placement, number in fewest.items():
+        _take(left, now.places[placement], number)
     found, parts = list[tuple[Group, int]](), list[_Part]()
     for placement, jobs in members.items():
-        places, number = now.places[placement], _least(len(jobs), largest, now.most[placement])
+        places, number = now.places[placement], fewest[placement]
         more = min(len(jobs), now.most[placement]) - number
         if more > 0:  # as many more as there are GPUs left for
-            more = max(0, min([more, *(left[node] // gpus for node, gpus in places)]))
+            more = max(0, min([more, *[left[node] // gpus for node, gpus in places]]))
             _take(left, places, more)
             number += more
         rest = dict.fromkeys(jobs)
@@ -79,10 +80,10 @@ def running_groups(
 def _members(round_: Round, now: RunningNow, among: AbstractSet[int], line: Sequence[int]) -> dict[int, list[int]]:
     """Return by placement the jobs that have there the GPUs they ask for, in the order of the queue."""
     found: dict[int, list[int]] = {}
-    of, gpus, jobs = now.of, now.gpus, round_.jobs
+    of, gpus, asks = now.of, now.gpus, asks_of_jobs(round_.amounts)
     for job in line:
         placement = of[job]
-        if placement >= 0 and job in among and jobs[job].gpus == gpus[placement]:
+        if placement >= 0 and job in among and asks[job] == gpus[placement]:
             found.setdefault(placement, []).append(job)
     return found
 
@@ -98,11 +99,6 @@ def _made(now: RunningNow, among: AbstractSet[int], groups: Iterable[Group]) -> 
         if len(group) == 1 or all(of[job] == placement and job in among for job in group):
             found.setdefault(placement, []).append(group)
     return found
-
-
-def _least(jobs: int, largest: int, most: int) -> int:
-    """Return in how few groups jobs are, of which there are ``most`` in any case."""
-    return min(most, -(-jobs // largest))
 
 
 def _take(left: list[int], places: Places, number: int) -> None:

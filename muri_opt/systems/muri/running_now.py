@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from muri_opt.rounds import Round
@@ -68,6 +68,16 @@ class RunningNow:
         if at < 0 or places != self.places[at] or not self.least[at] <= len(group) <= self.largest[at]:
             return False
         return len(group) == 1 or all(self.of[job] == at for job in group)
+
+    def go_on(self, placed: Mapping[Group, Places]) -> list[bool]:
+        """Return the same of all groups, each with its GPUs."""
+        of, least, largest, now = self.of, self.least, self.largest, self.places
+        found = []
+        for group, places in placed.items():
+            at, size = of[group[0]], len(group)
+            goes_on = at >= 0 and places == now[at] and least[at] <= size <= largest[at]
+            found.append(goes_on and (size == 1 or all(of[job] == at for job in group)))
+        return found
 
 
 @recalled

@@ -8,7 +8,7 @@ At last what can go on as it is, all else as decided, does.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Final
@@ -18,18 +18,19 @@ import numpy as np
 from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import Ints
 from muri_opt.rounds.anytime import Steps, last_of
+from muri_opt.rounds.memoise import recalled
 from muri_opt.rounds.stopping import look_at_clock
 from muri_opt.systems.muri.group_worth import GroupWorth
 from muri_opt.systems.muri.grouping import group_jobs
 from muri_opt.systems.muri.joined_groups import MOST_UNIONS, join_groups
 from muri_opt.systems.muri.needless_changes import undone
-from muri_opt.systems.muri.node_places import NodePlaces, Places, kinds_of
+from muri_opt.systems.muri.node_places import NodePlaces, Places, asks_of_jobs, kinds_of
 from muri_opt.systems.muri.options import GroupingOptions
 from muri_opt.systems.muri.pair_weights import efficiencies
 from muri_opt.systems.muri.periods import Group
 from muri_opt.systems.muri.running_groups import running_groups
 from muri_opt.systems.muri.running_now import RunningNow
-from muri_opt.systems.muri.still_places import MANY, Placed, StillPlaces
+from muri_opt.systems.muri.still_places import MANY, Filled, Placed, RunningPlaces, StillPlaces
 
 MOST_NEW: Final = 1_000
 """New jobs that are joined to groups one after another; more of them are in the groups that are published."""
@@ -56,10 +57,13 @@ class Still:
     places: StillPlaces = field(init=False)
     to_run: frozenset[int] = field(init=False)
     """The jobs of the published groups."""
+    asks: Sequence[int] = field(init=False)
+    """The GPUs that each job asks for."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "places", StillPlaces(round_=self.round_, line=self.line))
         object.__setattr__(self, "to_run", frozenset(chain.from_iterable(self.published)))
+        object.__setattr__(self, "asks", asks_of_jobs(self.round_.amounts))
 
     def deciding(self, first: Placed | None) -> Steps[Placed]:
         """Yield the groups that run, with their GPUs, ever better, and better than the ``first`` that were found.
@@ -102,8 +106,8 @@ class Still:
             groups = self._joined(self.worth, [*running], self.round_.cluster.total_gpus, FEW_UNIONS)
         if groups is None:
             groups = [*running, *((job,) for job in self._others([*running]))]
-        placed = self.places.placed(groups, {frozenset(group): places for group, places in running.items()}, tries=1)
-        return self._with_others(now, runs, placed)
+        filled = self.places.placed(groups, RunningPlaces(running), tries=1)
+        return self._with_others(now, runs, filled)
 
     def unchanged(self) -> Placed:
         """Return the groups that run as they are, and whoever fits beside them alone."""
@@ -127,19 +131,18 @@ class Still:
         """
         runs = now.in_line(self.line)
         running = self._running(now, [job for job in runs if job in self.to_run])
-        stays = {frozenset(group): places for group, places in running.items()}
+        stays = RunningPlaces(running)
         best: tuple[tuple[int, int], Placed] | None = None
         for groups in self._ways(worth, [*running], stays):
             look_at_clock()
-            kept = [frozenset(group) in stays for group in groups]
-            if best is not None and sum(worth.of_groups(groups, kept)) <= best[0][0]:
+            if best is not None and sum(worth.of_groups(groups, stays.has_each(groups))) <= best[0][0]:
                 continue  # but for jobs that may stay besides, it cannot be worth more wherever it is placed
-            placed = self.places.placed(groups, stays)
-            if len(placed) < len(groups) and groups == [*self.published]:
-                placed = self.published
-            elif len(placed) < len(groups) <= MANY:
+            filled = self.places.placed(groups, stays)
+            if len(filled.placed) < len(groups) and groups == [*self.published]:
+                filled = Filled(self.published, self.places.left_by(self.published))
+            elif len(filled.placed) < len(groups) <= MANY:
                 continue  # of many groups a few may wait for room, where to make it costs more than they are worth
-            ended = self._with_others(now, runs, self.places.back(placed, stays))
+            ended = self._with_others(now, runs, self.places.back(filled, stays))
             value = self._value(now, worth, ended)
             if best is None or value > best[0]:
                 best = value, ended
@@ -157,11 +160,9 @@ class Still:
         stays = self.places.staying(NodePlaces(self.round_), running)
         return stays if run == {job for group in stays for job in group} else placed
 
-    def _ways(
-        self, worth: GroupWorth, running: Sequence[Group], stays: Collection[frozenset[int]]
-    ) -> Iterator[list[Group]]:
+    def _ways(self, worth: GroupWorth, running: Sequence[Group], stays: RunningPlaces) -> Iterator[list[Group]]:
         """Yield groupings of the jobs that are to run, from the one that is likely to be worth most."""
-        asked = sum(map(self._gpus, self.published))
+        asked = self._gpus(self.published)
         budgets = (self.round_.cluster.total_gpus, asked)  # fewer GPUs leave fewer holes
         for gpus in dict.fromkeys(budgets if len(self.published) <= MANY else budgets[1:]):
             kept = self._kept(worth, running, gpus)
@@ -170,20 +171,20 @@ class Still:
                 yield from (mixed, kept) if mixed != kept else (kept,)
         yield [*self.published]
 
-    def _mixed(self, worth: GroupWorth, kept: Sequence[Group], stays: Collection[frozenset[int]]) -> list[Group]:
+    def _mixed(self, worth: GroupWorth, kept: Sequence[Group], stays: RunningPlaces) -> list[Group]:
         """Return groups of which some are kept, with the published ones in place of those where that pays."""
-        free = self.round_.cluster.total_gpus - sum(map(self._gpus, kept))
+        free = self.round_.cluster.total_gpus - self._gpus(kept)
         found: list[Group] = []
         open_ = list[tuple[int, int, list[Group], list[Group]]]()
         parts = [*_parts(kept, [*self.published])]
         flat = [group for mine, theirs in parts if mine != theirs for group in (*mine, *theirs)]
-        values = iter(worth.of_groups(flat, [frozenset(group) in stays for group in flat]))
+        values = iter(worth.of_groups(flat, stays.has_each(flat)))
         for mine, theirs in parts:
             if mine == theirs:
                 found += mine
                 continue
             own, other = sum(next(values) for _ in mine), sum(next(values) for _ in theirs)
-            more = sum(map(self._gpus, theirs)) - sum(map(self._gpus, mine))
+            more = self._gpus(theirs) - self._gpus(mine)
             if other > own:
                 open_.append((more, own - other, mine, theirs))
             else:
@@ -219,7 +220,7 @@ class Still:
         new: list[Group] = [(job,) for job in self._others(running)]
         if len(new) > MOST_NEW:
             return self._beside(running)
-        over = sum(map(self._gpus, running)) + sum(map(self._gpus, new)) - gpus
+        over = self._gpus(running) + self._gpus(new) - gpus
         found = join_groups(worth, running, new, over if self.options.matching else 0, self.largest, unions)
         if found is None:
             return None
@@ -232,7 +233,7 @@ class Still:
         inside = {job for group in running for job in group}
         rest = (tuple(job for job in group if job not in inside) for group in self.published)
         groups = [*running, *(group for group in rest if group)]
-        return groups if sum(map(self._gpus, groups)) <= self.round_.cluster.total_gpus else None
+        return groups if self._gpus(groups) <= self.round_.cluster.total_gpus else None
 
     def _merged(self, running: Sequence[Group], gpus: int) -> list[Group] | None:
         """Return all groups by rounds of matching that begin with the running ones; ``None`` where they do not fit."""
@@ -251,7 +252,7 @@ class Still:
         old, groups = {frozenset(group) for group in running}, [tuple(line[at] for at in group) for group in found]
         new = self.pack([group for group in groups if frozenset(group) not in old])
         groups = [*(group for group in groups if frozenset(group) in old), *new]
-        return groups if sum(map(self._gpus, groups)) <= gpus else None
+        return groups if self._gpus(groups) <= gpus else None
 
     def _others(self, running: Sequence[Group]) -> list[int]:
         """Return the jobs that are to run and in none of the groups, in the order of the queue."""
@@ -268,16 +269,17 @@ class Still:
 
         return running_groups(self.round_, now, set(jobs), jobs, self.published, self.largest, efficiency)
 
-    def _with_others(self, now: RunningNow, runs: Sequence[int], placed: Placed) -> Placed:
+    def _with_others(self, now: RunningNow, runs: Sequence[int], filled: Filled) -> Placed:
         """Return the groups with those that run besides and can stay where they are, as nobody needs their GPUs.
 
         Of a group that cannot, single jobs may.
         """
+        placed, left = filled
         inside = {job for group in placed for job in group}
         others = [job for job in runs if job not in inside]
         if not others:
             return placed
-        left, running = self.places.left_by(placed), self._running(now, others)
+        running = self._running(now, others)
         stays = self.places.staying(left, running)
         alone: Placed = {(job,): where for group, where in running.items() if group not in stays for job in group}
         return placed | stays | self.places.staying(left, alone)
@@ -288,12 +290,10 @@ class Still:
 
     def _value(self, now: RunningNow, worth: GroupWorth, placed: Placed) -> tuple[int, int]:
         """Return the same where other groups run, and restarts cost otherwise."""
-        kept = [now.goes_on(group, places) for group, places in placed.items()]
-        stays = {job for group, goes_on in zip(placed, kept, strict=True) if goes_on for job in group}
-        changed = [job for job, home in enumerate(now.of) if home >= 0 and job not in stays]
-        restart = worth.restart.tolist()
-        cost = sum([max(1, restart[job]) * max(1, now.gpus[now.of[job]]) for job in changed])
-        return sum(worth.of_groups([*placed], kept)), -cost
+        kept = now.go_on(placed)
+        stays = chain.from_iterable(group for group, goes_on in zip(placed, kept, strict=True) if goes_on)
+        costs, total = _costs_of_changes(now, worth)
+        return sum(worth.of_groups([*placed], kept)), sum([costs[job] for job in stays]) - total
 
     def _where(self, placed: Placed) -> list[Places | None]:
         """Return the GPUs of each job where the groups run."""
@@ -303,12 +303,23 @@ class Still:
                 found[job] = places
         return found
 
-    def _gpus(self, group: Group) -> int:
-        return self.round_.jobs[group[0]].gpus
+    def _gpus(self, groups: Iterable[Group]) -> int:
+        """Return the GPUs that groups ask for in all."""
+        asks = self.asks
+        return sum([asks[group[0]] for group in groups])
+
+
+@recalled
+def _costs_of_changes(now: RunningNow, worth: GroupWorth) -> tuple[dict[int, int], int]:
+    """Return what it costs to change each job that runs, its restart times its GPUs, and all of them."""
+    restart: list[int] = worth.restart.tolist()
+    costs = {job: max(1, restart[job]) * max(1, now.gpus[at]) for job, at in enumerate(now.of) if at >= 0}
+    return costs, sum(costs.values())
 
 
 def _parts(mine: Sequence[Group], theirs: Sequence[Group]) -> Iterable[tuple[list[Group], list[Group]]]:
     """Yield two groupings of the same jobs, part by part: what has no job in common with the rest of either."""
+    same = {*mine}.intersection(theirs)
     top = {job: group[0] for group in mine for job in group}
 
     def root(job: int) -> int:
@@ -317,12 +328,17 @@ def _parts(mine: Sequence[Group], theirs: Sequence[Group]) -> Iterable[tuple[lis
         return job
 
     for group in theirs:
-        if len(group) > 1:
+        if len(group) > 1 and group not in same:
             first = root(group[0])
             for job in group[1:]:
                 top[root(job)] = first
     found: dict[int, tuple[list[Group], list[Group]]] = {}
-    for side, groups in enumerate((mine, theirs)):
-        for group in groups:
-            found.setdefault(root(group[0]), ([], []))[side].append(group)
+    for group in mine:
+        if group in same:
+            found[group[0]] = [group], [group]
+        else:
+            found.setdefault(root(group[0]), ([], []))[0].append(group)
+    for group in theirs:
+        if group not in same:
+            found[root(group[0])][1].append(group)
     return found.values()

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import takewhile
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -19,8 +19,6 @@ from muri_opt.systems.muri.queue_ranks import first_ranks
 
 Placed = dict[Group, Places]
 """Groups with their GPUs of nodes."""
-RunningPlaces = Mapping[frozenset[int], Places]
-"""Jobs of groups that run, with their GPUs of nodes."""
 TRIES: Final = 4
 """How often groups are placed before some are said not to fit beside the others."""
 MANY: Final = 1_000
@@ -36,6 +34,32 @@ def placed_in(round_: Round, decision: Decision) -> Placed:
     }
 
 
+class RunningPlaces:
+    """Where groups run now, in whatever order their jobs are given."""
+
+    def __init__(self, running: Placed) -> None:
+        self._of_jobs = {frozenset(group): places for group, places in running.items()}
+        self._known: dict[Group, Places | None] = {**running}
+        """By groups as they were asked for."""
+
+    def get(self, group: Group) -> Places | None:
+        """Return the GPUs of nodes that a group has, ``None`` if it does not run."""
+        if group not in self._known:
+            self._known[group] = self._of_jobs.get(frozenset(group))
+        return self._known[group]
+
+    def has_each(self, groups: Iterable[Group]) -> list[bool]:
+        """Return of each group whether it runs."""
+        return [self.get(group) is not None for group in groups]
+
+
+class Filled(NamedTuple):
+    """Groups with their GPUs of nodes, and what they leave."""
+
+    placed: Placed
+    left: NodePlaces
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class StillPlaces:
     """A round, and its jobs in the order of the queue."""
@@ -47,47 +71,51 @@ class StillPlaces:
     def __post_init__(self) -> None:
         object.__setattr__(self, "spots", group_spots(self.round_))
 
-    def placed(self, groups: Sequence[Group], running: RunningPlaces, tries: int = TRIES) -> Placed:
+    def placed(self, groups: Sequence[Group], running: RunningPlaces, tries: int = TRIES) -> Filled:
         """Return GPUs of nodes for as many of the groups as find a place, where they run now if they can.
 
         Others are placed around them, large ones first. Those that find no place come before all others next time, at
         the cost of groups that would stay.
         """
-        now = {group: places for group in groups if (places := running.get(frozenset(group))) is not None}
+        now = {group: places for group in groups if (places := running.get(group)) is not None}
         first = first_ranks(self.line, groups)
         asks = self.round_.amounts.g[np.fromiter((group[0] for group in groups), dtype=np.int64, count=len(groups))]
         comes = np.fromiter((group not in now for group in groups), dtype=np.bool_, count=len(groups))
         line = [groups[place] for place in np.lexsort((np.array(first), -asks, comes)).tolist()]
-        before, best = set[Group](), Placed()
+        before, empty = set[Group](), NodePlaces(self.round_)
+        best = Filled({}, empty)
         for _ in range(tries if len(line) <= MANY else min(2, tries)):
-            found = self._filled(sorted(line, key=lambda group: group not in before), now)
-            best = found if len(found) > len(best) else best
-            if len(best) == len(line):
+            found = self._filled(sorted(line, key=lambda group: group not in before) if before else line, now)
+            best = found if len(found.placed) > len(best.placed) else best
+            if len(best.placed) == len(line):
                 break
             known = len(before)
-            before.update(group for group in line if group not in found)
+            left_out = [group for group in line if group not in found.placed and group not in before]
+            before.update(group for group in left_out if group in now or self.fit(empty, group) is not None)
             if len(before) == known:  # the same would come out again
                 break
         return best
 
-    def back(self, placed: Placed, running: RunningPlaces) -> Placed:
+    def back(self, filled: Filled, running: RunningPlaces) -> Filled:
         """Return the groups, those that run and were moved back where they are, as long as that is free."""
-        away = [group for group, where in placed.items() if running.get(frozenset(group), where) != where]
+        placed, left = filled
+        home = {group: there for group in placed if (there := running.get(group)) is not None}
+        away = [group for group, there in home.items() if placed[group] != there]
         if not away:
-            return placed
-        found, left = dict(placed), self.left_by(placed)
+            return filled
+        found = dict(placed)
         while away:
             still = list[Group]()
             for group in away:
                 left.put(found[group], group, -1)
-                goes = left.has(running[frozenset(group)], group)
-                found[group] = running[frozenset(group)] if goes else found[group]
+                goes = left.has(home[group], group)
+                found[group] = home[group] if goes else found[group]
                 left.put(found[group], group, 1)
                 still += [] if goes else [group]
             if len(still) == len(away):
                 break
             away = still
-        return found
+        return Filled(found, left)
 
     def staying(self, left: NodePlaces, groups: Mapping[Group, Places]) -> Placed:
         """Return the groups that can stay where they are beside what is placed, and take their GPUs."""
@@ -128,23 +156,22 @@ class StillPlaces:
         """Return the GPUs that a group asks for."""
         return self.round_.jobs[group[0]].gpus
 
-    def _filled(self, line: Sequence[Group], now: Mapping[Group, Places]) -> Placed:
+    def _filled(self, line: Sequence[Group], now: Mapping[Group, Places]) -> Filled:
         """Return the places of the groups that fit, tried in order; they spare the GPUs that those to come have now."""
         left, found = NodePlaces(self.round_), Placed()
-        spared = np.zeros_like(left.gpus)
-        sparing = memoryview(spared)  # changed one number at a time
-        for places in now.values():
-            for node, gpus in places:
-                sparing[node] += gpus
         first = [*takewhile(now.__contains__, line)]
         if left.give_all([(now[group], group) for group in first]):
-            for group in first:
-                found[group] = now[group]
-                for node, gpus in now[group]:
-                    sparing[node] -= gpus
+            found = {group: now[group] for group in first}
             line = line[len(first) :]
+        spared = np.zeros_like(left.gpus)
+        sparing = memoryview(spared)  # changed one number at a time
+        for places in (where for group, where in now.items() if group not in found):
+            for node, gpus in places:
+                sparing[node] += gpus
         spared_gpus = int(spared.sum())
-        for group in line:
+        for place, group in enumerate(line):
+            if not spared_gpus and self.spots is None:  # no group that is left has GPUs now
+                return Filled(found | left.place_each(line[place:]), left)
             look_at_clock()
             own = now.get(group, ())
             for node, gpus in own:
@@ -158,12 +185,10 @@ class StillPlaces:
             given = self._given(left, group, spared if spared_gpus else None)
             if given is not None:
                 found[group] = given
-        return found
+        return Filled(found, left)
 
     def _given(self, left: NodePlaces, group: Group, spared: Ints | None) -> Places | None:
         """Give a group that is within its quota the GPUs that fit, and return them; ``None`` if there are none."""
-        if self.spots is None and spared is None:
-            return left.place(self.gpus(group), group)
         found = self.fit(left, group, spared)
         if found is not None:
             left.give(found, group)

@@ -119,8 +119,9 @@ def _line(round_: Round, by: str | TiresiasOrder) -> list[int]:
     if line is not None:
         found = [*line(round_)]
     elif key is not None:
-        keys = list(zip(map(key, round_.jobs), map(_submitted, round_.jobs), strict=True))
-        found = sorted(range(len(keys)), key=keys.__getitem__)  # a stable sort
+        keys, submitted = [*map(key, round_.jobs)], [*map(_submitted, round_.jobs)]
+        found = sorted(range(len(keys)), key=submitted.__getitem__)  # mostly as they are, and then a stable sort
+        found.sort(key=keys.__getitem__)
     if "job.priority" in round_.used_fields:
         found.sort(key=lambda j: -round_.jobs[j].priority)  # a stable sort
     return found

@@ -20,10 +20,12 @@ from muri_opt.verify.type_quotas import OpenTypes, used_of
 def rooms_after(round_: Round, decision: Decision) -> dict[str, Room]:
     """Return what each node has left beside what the decision runs."""
     rooms = dict(zip(round_.cluster.node_index, empty_rooms(round_), strict=True))
-    taken = dict[str, list[int]]()
+    taken, jobs, index = dict[str, list[int]](), round_.jobs, round_.job_index
     for assignment in decision.assignments:
-        together = _together(round_, assignment)
-        milli, mebibytes = together.milli, together.mebibytes
+        milli = mebibytes = 0
+        for name in assignment.jobs:
+            need = need_of(jobs[index[name]])
+            milli, mebibytes = milli + need.milli, mebibytes + need.mebibytes
         for node, gpus in assignment.gpus.items():
             here = taken.setdefault(node, [0, 0, 0])
             here[0] += gpus

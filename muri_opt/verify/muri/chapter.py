@@ -22,7 +22,7 @@ from muri_opt.verify.muri.rules import HONOURED, MEASURED, SETTINGS, Sharing
 from muri_opt.verify.muri.timed_groups import Timed, timed_groups
 from muri_opt.verify.muri.value import Sharers, sharers_of
 from muri_opt.verify.settings import Rules, Setting
-from muri_opt.verify.sharing_now import running_jobs
+from muri_opt.verify.sharing_now import going_on
 from muri_opt.verify.waiting_reasons import true_reasons, wrong_changes
 
 
@@ -56,14 +56,14 @@ class GroupChapter(Chapter):
         """Yield what each group is worth; one without a period adds nothing."""
         alike: dict[int, list[list[int]]] = {}
         stay: dict[int, list[bool]] = {}
-        sharers, now = self._sharers, running_jobs(self.round_)
-        pays, all_jobs, index = sharers.pays, self.round_.jobs, self.round_.job_index
-        for assignment in decision.assignments:
+        sharers, all_jobs, index = self._sharers, self.round_.jobs, self.round_.job_index
+        kept = going_on(self.round_, decision) if sharers.pays else [False] * len(decision.assignments)
+        for assignment, stays in zip(decision.assignments, kept, strict=True):
             jobs = [index[job] for job in assignment.jobs if job in index]
             staged = None not in [all_jobs[job].stage_seconds for job in jobs]
             if staged and 1 <= len(jobs) <= self.most_jobs:
                 alike.setdefault(len(jobs), []).append(jobs)
-                stay.setdefault(len(jobs), []).append(pays and now.may_be(assignment.jobs, assignment.gpus))
+                stay.setdefault(len(jobs), []).append(stays)
         for size, same in alike.items():
             firsts = (self.round_.jobs[group[0]].id for group in same)
             values = sharers.values(np.array(same), kept=np.array(stay[size], dtype=np.bool_))

@@ -29,8 +29,9 @@ def timed_groups(rules: Sharing, jobs: Mapping[str, Job], decision: Decision) ->
     alike: dict[int, list[int]] = {}
     for place, assignment in enumerate(decision.assignments):
         size = len(assignment.jobs)
-        staged = all(job in jobs and jobs[job].stage_seconds is not None for job in assignment.jobs)
-        if 1 < size <= most and staged and sorted(assignment.order) == list(range(size)):
+        if not 1 < size <= most or sorted(assignment.order) != [*range(size)]:
+            continue
+        if all(job in jobs and jobs[job].stage_seconds is not None for job in assignment.jobs):
             alike.setdefault(size, []).append(place)
     found: dict[int, Timed] = {}
     for size, places in alike.items():
@@ -41,5 +42,5 @@ def timed_groups(rules: Sharing, jobs: Mapping[str, Job], decision: Decision) ->
         seated = stages[np.arange(len(some))[:, None], orders]
         best = group_periods(rules.pattern, stages, worst=rules.worst)
         own = group_periods(rules.pattern, seated, worst=rules.worst, order=range(size))
-        found |= {place: Timed(*both) for place, *both in zip(places, best.tolist(), own.tolist(), strict=True)}
+        found.update(zip(places, map(Timed, best.tolist(), own.tolist()), strict=True))
     return found

@@ -1,6 +1,12 @@
 """The arithmetic of sharing GPUs in time: period, order, efficiency of jobs that interleave their stages."""
 
-from muri_opt.systems.muri.interleaving.batch_periods import Periods, group_periods, pair_periods, periods_alone
+from muri_opt.systems.muri.interleaving.batch_periods import (
+    Periods,
+    group_periods,
+    pair_periods,
+    periods_alone,
+    periods_of_rows,
+)
 from muri_opt.systems.muri.interleaving.best_order import Interleaving, best_period, period_of
 from muri_opt.systems.muri.interleaving.patterns import PATTERNS, slot_count
 from muri_opt.systems.muri.interleaving.timeline import Bar, Timeline, timeline
@@ -26,6 +32,7 @@ __all__ = [
     "pair_weights_ppm",
     "period_of",
     "periods_alone",
+    "periods_of_rows",
     "slot_count",
     "slowed_ratio",
     "timeline",

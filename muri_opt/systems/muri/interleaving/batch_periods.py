@@ -26,6 +26,10 @@ _FEW_ORDERS = 24
 """Orders of a layout up to which one is looked at after the other; a group of four jobs has no more."""
 
 
+_NARROW = 1 << 31
+"""Below this numbers fit 32 bits."""
+
+
 class Periods(NamedTuple):
     """The periods of m groups in microseconds, and in which slot each of their p jobs begins.
 
@@ -99,16 +103,30 @@ def periods_alone(stages: Ints, pattern: str = "cyclic", *, worst: bool = False)
     >>> periods_alone(np.array([[[1, 2], [2, 1]]]))
     array([3])
     """
-    rule, (groups, jobs, kinds) = pattern_named(pattern), _checked(stages, 3).shape
+    groups, jobs, kinds = _checked(stages, 3).shape
+    rows = np.arange(groups * jobs).reshape(groups, jobs)
+    return periods_of_rows(stages.reshape(groups * jobs, kinds), rows, pattern, worst=worst)
+
+
+def periods_of_rows(stages: Ints, groups: Ints, pattern: str = "cyclic", *, worst: bool = False) -> Ints:
+    """Return the same of groups of one size, a row of jobs each, whose stage times are a row each.
+
+    >>> periods_of_rows(np.array([[1, 2], [2, 1]]), np.array([[0, 1], [1, 1]]))
+    array([3, 4])
+    """
+    rule, kinds, (count, jobs) = pattern_named(pattern), _checked(stages, 2).shape[1], groups.shape
     slots = rule.checked_slots(kinds, "stages")
     rule.checked_jobs(jobs, slots, "stages", "stages")
     layouts = rule.layouts(jobs, slots)
     if max(len(layout.orders) for layout in layouts) > _FEW_ORDERS:
-        return group_periods(stages, pattern, worst=worst).microseconds
-    found, better = np.empty(groups, dtype=np.int64), np.maximum if worst else np.minimum
-    for first in range(0, groups, _AT_ONCE):
-        some = np.moveaxis(_in_unit(rule, stages[first : first + _AT_ONCE]), 0, 2)
-        every = (rule.periods(seats) for seats in _ways_to_sit(layouts, slots, np.ascontiguousarray(some)))
+        return group_periods(stages[groups], pattern, worst=worst).microseconds
+    found, better = np.empty(count, dtype=np.int64), np.maximum if worst else np.minimum
+    times = np.ascontiguousarray(_in_unit(rule, stages).T)
+    if not rule.in_seconds and int(stages.max(initial=0)) * 4 * slots < _NARROW:  # no period has as many stages
+        times = times.astype(np.int32)
+    for first in range(0, count, _AT_ONCE):
+        block = times.take(groups[first : first + _AT_ONCE].T, axis=1).swapaxes(0, 1)
+        every = (rule.periods(seats) for seats in _ways_to_sit(layouts, slots, block))
         found[first : first + _AT_ONCE] = _in_microseconds(rule, reduce(better, every))
     return found
 

@@ -54,9 +54,11 @@ def slowed_ratio(totals: Ints, periods: Ints, parts: int, slots: int, slowdown: 
     over, under = parts * factor.denominator, slots * factor.numerator
     largest = max(int(totals.max(initial=0)) * over, int(periods.max(initial=0)) * under)
     kind = np.int64 if largest < _INT64 else object
-    upper = totals.astype(kind) * over
-    lower = np.where(periods > 0, periods, 1).astype(kind) * under
-    return np.where(periods > 0, upper // lower, 0).astype(np.int64)
+    upper, some = totals.astype(kind, copy=False) * over, periods > 0
+    if some.all():
+        return np.asarray(upper // (periods.astype(kind, copy=False) * under), dtype=np.int64)
+    lower = np.where(some, periods, 1).astype(kind) * under
+    return np.where(some, upper // lower, 0).astype(np.int64)
 
 
 def alone_microseconds(job: Job) -> int:
