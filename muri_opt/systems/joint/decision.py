@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import numpy as np
 from msgspec.structs import replace
 
 from muri_opt.rounds import Decision, Round
@@ -12,7 +11,8 @@ from muri_opt.rounds.amounts import Ints
 from muri_opt.systems.capacity import Placed, group_decision
 from muri_opt.systems.capacity.shares import flat
 from muri_opt.systems.joint.group_value import Group, Place, timed_groups
-from muri_opt.systems.joint.job_model import PER_SECOND, Models
+from muri_opt.systems.joint.job_model import PER_SECOND
+from muri_opt.systems.joint.models import Models
 from muri_opt.systems.joint.rules import JointRules
 from muri_opt.systems.joint.waiting_plans import why_plans_wait
 
@@ -22,7 +22,7 @@ def joint_decision(round_: Round, models: Models, rules: JointRules, placed: Map
 
     What a waiting job asks is the fewest GPUs that it can start with.
     """
-    asks = np.array([model.least for model in models.of], dtype=np.int64)[models.kind]
+    asks = models.least[models.kind]
     for group, place in placed.items():
         asks[list(group)] = place.gpus
     groups = timed_placed(round_, models, rules, placed)

@@ -10,7 +10,7 @@ from muri_opt.systems.capacity.decision import assignments_of
 from muri_opt.systems.capacity.set_apart import Groups
 from muri_opt.systems.joint.decision import timed_placed
 from muri_opt.systems.joint.group_value import Group, Place
-from muri_opt.systems.joint.job_model import Models
+from muri_opt.systems.joint.models import Models
 from muri_opt.systems.joint.rules import JointRules
 from muri_opt.systems.joint.state import home_of
 from muri_opt.systems.joint.waiting_plans import occupy

@@ -18,8 +18,8 @@ from muri_opt.rounds.quantities import MAX_SECONDS
 from muri_opt.systems.capacity.set_apart import Groups, SetApart, set_apart
 from muri_opt.systems.gangs.gpu_seconds import GpuSecondsList
 from muri_opt.systems.joint.decision import joint_decision
-from muri_opt.systems.joint.job_model import models_of
 from muri_opt.systems.joint.kept import kept_as_they_are, kept_assignments
+from muri_opt.systems.joint.models import models_of
 from muri_opt.systems.joint.offers import Offers
 from muri_opt.systems.joint.revision import revising
 from muri_opt.systems.joint.rules import NO_SAMPLES, POWERS, USUAL, JointRules

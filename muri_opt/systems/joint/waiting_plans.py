@@ -10,7 +10,7 @@ from muri_opt.rounds.decision import Waiting, WaitingReason
 from muri_opt.systems.capacity import Placed
 from muri_opt.systems.capacity.free_capacity import Leftover
 from muri_opt.systems.capacity.room_sets import RoomSets
-from muri_opt.systems.joint.job_model import Models
+from muri_opt.systems.joint.models import Models
 from muri_opt.systems.joint.plan_ways import PlanWay
 from muri_opt.systems.joint.regions import Regions
 

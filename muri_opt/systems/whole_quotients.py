@@ -1,0 +1,38 @@
+"""Exact quotients over arrays where the dividend may be larger than a machine word.
+
+Products of two or three whole numbers are worked out twice: as floats, and modulo 2**64, as arrays of machine words do
+by themselves. The first tells the quotient but for one or two, the second what is left, which is small.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+MOST_QUOTIENT: Final = 1 << 50
+"""Quotients up to which floats are wrong by less than one; divisors are below 2**60."""
+
+
+def quotient_down(dividend: Ints, about: Floats, divisor: Ints) -> Ints:
+    """Return dividends over divisors, rounded down; ``dividend`` is known modulo 2**64, and ``about`` as floats.
+
+    >>> dividend = np.array([10**12]) * 10**12  # 10**24, modulo 2**64
+    >>> quotient_down(dividend, np.array([1e24]), np.array([3 * 10**11])).item()
+    3333333333333
+    """
+    guess = (about / divisor).astype(np.int64)
+    rest = dividend - guess * divisor
+    return np.asarray(guess + rest // divisor)
+
+
+def quotient_up(dividend: Ints, about: Floats, divisor: Ints) -> Ints:
+    """Return the same, rounded up.
+
+    >>> quotient_up(np.array([7, 6]), np.array([7.0, 6.0]), np.array([3, 3])).tolist()
+    [3, 2]
+    """
+    return quotient_down(dividend + (divisor - 1), about, divisor)
