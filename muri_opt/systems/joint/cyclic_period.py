@@ -70,9 +70,7 @@ def best_order(stages: list[tuple[int, ...]]) -> tuple[int, tuple[int, ...]]:
     return period, order
 
 
-def _period(
-    stages: Sequence[NDArray[Any]], starts: Slots, total: NDArray[Any], longest: NDArray[Any]
-) -> NDArray[Any]:
+def _period(stages: Sequence[NDArray[Any]], starts: Slots, total: NDArray[Any], longest: NDArray[Any]) -> NDArray[Any]:
     """Return the periods of groups that begin in such slots, in ``total``; ``longest`` is room for one slot of them."""
     slots = len(stages[0])
     for slot in range(slots):

@@ -42,7 +42,7 @@ def _timed(round_: Round, models: Models, rules: JointRules, groups: Groups) -> 
             allowed = f"at most {most} jobs together, on GPUs that all of them can have, or one by a plan of its own"
             raise InputError(f"jobs[{group[0]}] ({first.id!r}).placement", found, allowed)
         placed[group] = place
-    return timed_placed(round_, models, rules, placed)
+    return timed_placed(round_, models, rules, placed)[0]
 
 
 def _as_it_is(round_: Round, models: Models, group: Group) -> Place | None:

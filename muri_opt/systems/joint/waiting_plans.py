@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 
 from muri_opt.rounds import Round
 from muri_opt.rounds.change_wording import gpus_text
@@ -37,6 +37,10 @@ class _Told:
         self._round, self._models, self._left, self._regions = round_, models, left, Regions.of(round_)
         self._empty = RoomSets(amounts.G.tolist(), amounts.C.tolist(), amounts.M.tolist())
         self._free = RoomSets(left.gpus.tolist(), left.cpus.tolist(), left.memory.tolist())
+        self._known: dict[Hashable, bool] = {}
+        """Whether parts of plans find room, free or in the empty cluster: many jobs ask for the same."""
+        self._reached: dict[int, int] = {}
+        """How many GPUs are free where jobs of a kind may start."""
 
     def of(self, job: int) -> Waiting:
         """Return why a job waits: the first rule that binds."""
@@ -68,14 +72,20 @@ class _Told:
         return WaitingReason.PRIORITY, detail, "decide again; the methods 'auto' and 'exact' leave no such job waiting"
 
     def _fits(self, rooms: RoomSets, job: int, way: PlanWay) -> bool:
-        regions = self._regions.of_plan(job, way.types)
-        return any(rooms.fit_parts(way.parts, region) is not None for region in regions)
+        asked = rooms is self._free, int(self._regions.kind[job]), way.types, way.parts
+        if asked not in self._known:
+            regions = self._regions.of_plan(job, way.types)
+            self._known[asked] = any(rooms.fit_parts(way.parts, region) is not None for region in regions)
+        return self._known[asked]
 
     def _reach(self, job: int) -> int:
         """Return how many GPUs are free where a job may start."""
-        regions = self._regions.of_group((job,))
-        gpus = self._left.gpus.tolist()
-        return sum(has for node, has in enumerate(gpus) if any(region >> node & 1 for region in regions))
+        kind = int(self._regions.kind[job])
+        if kind not in self._reached:
+            regions, gpus = self._regions.of_group((job,)), self._left.gpus.tolist()
+            free = (has for node, has in enumerate(gpus) if any(region >> node & 1 for region in regions))
+            self._reached[kind] = sum(free)
+        return self._reached[kind]
 
 
 def occupy(left: Leftover, group: Placed) -> None:

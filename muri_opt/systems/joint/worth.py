@@ -51,9 +51,12 @@ class Worth:
 
     def if_these_run(self, runs: Iterable[int], jobs: tuple[Job, ...], rules: JointRules) -> Worth:
         """Return what work is worth where some of the jobs run, by their places, and no others."""
+        those = [*runs] if rules.pay else []
+        if not those:
+            return self.as_if_nothing_ran()
         work, changed, new = self.new.copy(), self.new.copy(), self.new.tolist()
         whole, restarts = rules.horizon, restarts_in(rules.horizon, jobs)
-        for place in runs if rules.pay else ():
+        for place in those:
             each, lost = new[place], restarts[place]
             if rules.stops:
                 work[place] = each * (whole + lost) // whole

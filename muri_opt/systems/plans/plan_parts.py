@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -50,11 +50,16 @@ class Entry(NamedTuple):
 
 def entries_of(job: Job) -> list[Entry]:
     """Return the plans of a job, refusing two that a decision could not tell apart."""
-    if not job.plans:
+    return plan_entries(job.plans or (), job.gpus, job.cpus, job.memory_gib)
+
+
+def plan_entries(plans: Sequence[Plan], gpus: int, cpus: float | None, memory_gib: float | None) -> list[Entry]:
+    """Return the same of plans of a job that asks for such GPUs, CPUs and memory."""
+    if not plans:
         raise InputError("plans", "nothing", "at least one plan with its throughput")
-    share = max(job.gpus, 1)
-    milli, mib = -(-milli_cpus(job.cpus or 0.0) // share), -(-mebibytes(job.memory_gib or 0.0) // share)
-    entries = [_entry(position, plan, milli, mib) for position, plan in enumerate(job.plans)]
+    share = max(gpus, 1)
+    milli, mib = -(-milli_cpus(cpus or 0.0) // share), -(-mebibytes(memory_gib or 0.0) // share)
+    entries = [_entry(position, plan, milli, mib) for position, plan in enumerate(plans)]
     seen: dict[tuple[str, int, int, int], list[Entry]] = {}
     for entry in entries:
         plan = entry.plan
