@@ -68,7 +68,8 @@ def _digits(counts: Ints, rates: Floats, first: Ints) -> tuple[Ints, NDArray[np.
 def _scaled(rates: Floats, digits: Ints) -> Floats:
     """Return rates x 10**digits, rounded once."""
     tens = _TENS[abs(digits)]
-    return np.where(digits < 0, rates / tens, rates * tens)
+    scaled: Floats = np.where(digits < 0, rates / tens, rates * tens)
+    return scaled
 
 
 def _rounded(rates: Floats, digits: Ints) -> Ints:

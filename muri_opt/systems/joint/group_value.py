@@ -40,13 +40,6 @@ class Place(NamedTuple):
         """How many GPUs it has in all."""
         return sum([gpus for _, gpus in self.parts])
 
-    def share(self, nodes: int) -> Ints:
-        """Return GPUs of each of so many nodes."""
-        share = np.zeros(nodes, dtype=np.int64)
-        for node, gpus in self.parts:
-            share[node] = gpus
-        return share
-
 
 def group_values(
     models: Models, worth: Worth, rules: JointRules, group: Group, gpus: int, way: int | None, *, goes_on: bool

@@ -110,7 +110,7 @@ class _Said:
     def plain(self) -> Bools:
         """Which of them say nothing that is refused, with stages that a word has room for."""
         small = self.stages.sum(axis=1, dtype=np.float64) < LARGEST
-        return small & (self.gpus >= 1) & (self.seconds != 0) & ~(self.shares & (self.in_all == 0))
+        return np.asarray(small & (self.gpus >= 1) & (self.seconds != 0) & ~(self.shares & (self.in_all == 0)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -121,16 +121,15 @@ def _known(jobs: Sequence[Job], *, full: bool, powers: bool) -> list[_Known]:
     _KNOWN.expect(len(jobs))
     keys = [_kept_by(job, full, powers) for job in jobs]
     found = [_KNOWN.get(*key) for key in keys]
-    new: dict[tuple[int, Hashable], int] = {}
+    first: dict[tuple[int, Hashable], int] = {}
     for place, known in enumerate(found):
         if known is None:
-            new.setdefault((id(keys[place][0]), keys[place][1]), place)
-    if not new:
-        return [known for known in found if known is not None]
-    for place, known in zip(new.values(), _read(jobs, [*new.values()], full=full, powers=powers), strict=True):
-        found[place] = known
-        _KNOWN.put(*keys[place], known)
-    return [known or found[new[id(kept), said]] for known, (kept, said) in zip(found, keys, strict=True)]
+            kept, said = keys[place]
+            first.setdefault((id(kept), said), place)
+    read = dict(zip(first, _read(jobs, [*first.values()], full=full, powers=powers), strict=True))
+    for key, place in first.items():
+        _KNOWN.put(*keys[place], read[key])
+    return [known or read[id(kept), said] for known, (kept, said) in zip(found, keys, strict=True)]
 
 
 def _kept_by(job: Job, full: bool, powers: bool) -> tuple[object, Hashable]:
@@ -178,9 +177,10 @@ def _kinds(known: Sequence[_Known]) -> tuple[list[int], list[Row], list[Ways]]:
 
 def _numbers(rows: Sequence[Row]) -> tuple[NDArray[Any], Ints]:
     """Return the numbers of rows one after another, and where each row ends."""
-    if all(isinstance(row, bytes) for row in rows):
-        every: NDArray[Any] = np.frombuffer(b"".join(rows), dtype=np.int64)
-        return every, np.cumsum([len(row) for row in rows], dtype=np.int64) // every.itemsize
+    words = [row for row in rows if isinstance(row, bytes)]
+    if len(words) == len(rows):
+        every: NDArray[Any] = np.frombuffer(b"".join(words), dtype=np.int64)
+        return every, np.cumsum([len(row) for row in words], dtype=np.int64) // every.itemsize
     whole = [numbers_of(row) for row in rows]
     return np.array([*chain.from_iterable(whole)], dtype=object), np.cumsum([len(row) for row in whole], dtype=np.int64)
 

@@ -113,7 +113,7 @@ class Offers:
         of = of.reshape(jobs.shape)
         times = np.moveaxis(self.stages[:, kinds][:, :, self.grid], 2, 1)
         if len(kinds) ** 2 <= jobs.size * jobs.shape[1]:  # few models: each two of them once
-            each = 1.0 / least_period([times[..., :, None], times[..., None, :]])
+            each: NDArray[Any] = 1.0 / least_period([times[..., :, None], times[..., None, :]])
             both_of = of[:, :, None] * len(kinds) + of[:, None, :]
             return each.reshape(len(each), -1).take(both_of, axis=1)
         speed = np.empty((len(self.grid), *jobs.shape, jobs.shape[1]), dtype=np.float32)

@@ -132,7 +132,8 @@ class JointPolicy(Policy):
         if job.remaining_iterations is None:
             allowed = f"a number: {self.name!r} needs it; 'joint-l' does not"
             raise InputError("remaining_iterations", "nothing", allowed)
-        if job.iteration_seconds is job.stage_seconds is job.scaling is job.plans is None:
+        timed = job.iteration_seconds is not None or job.stage_seconds is not None
+        if not timed and job.scaling is None and job.plans is None:
             allowed = f"a time, stage_seconds, scaling or plans: {self.name!r} ranks jobs by the service they have left"
             raise InputError("iteration_seconds", "nothing", allowed)
 
