@@ -23,8 +23,9 @@ _TENS: Final = np.array([float(10**digits) for digits in range(EXACT_TENS + 1)])
 class SpeedRows:
     """The speeds of tables one after another, each from 0 GPUs on.
 
-    Table i has ``length[i]`` of them, in units of 10**-``digits[i]`` iterations a second. Where not ``plain[i]`` it has
-    none here: a table that is refused, or whose numbers floats do not tell, has to be read by itself.
+    Table i has ``length[i]`` of them, in units of 10**-``digits[i]`` iterations a second, the least of them above 0 is
+    ``slowest[i]``. Where not ``plain[i]`` it has none here: a table that is refused, or whose numbers floats do not
+    tell, has to be read by itself.
 
     >>> rows = SpeedRows.of([{1: 1.0, 4: 2.0}, {2: 1.0}, {1: 0.5}])
     >>> rows.speed.tolist(), rows.length.tolist()
@@ -33,6 +34,7 @@ class SpeedRows:
 
     speed: Ints
     length: Ints
+    slowest: Ints
     digits: Ints
     plain: NDArray[np.bool_]
 
@@ -45,10 +47,11 @@ class SpeedRows:
         digits, plain = _digits(counts, rates, np.cumsum(sizes) - sizes)
         read = np.repeat(plain, sizes)
         speeds = _rounded(rates[read], np.repeat(digits, sizes)[read])
-        speed, length = _between(counts[read], speeds, sizes[plain])
-        every = np.zeros(len(tables), dtype=np.int64)
-        every[plain] = length
-        return cls(speed=speed, length=every, digits=digits, plain=plain)
+        first = np.cumsum(sizes[plain]) - sizes[plain]
+        length, slowest = np.zeros((2, len(tables)), dtype=np.int64)
+        speed, length[plain] = _between(counts[read], speeds, sizes[plain])
+        slowest[plain] = np.minimum.reduceat(speeds, first) if len(first) else 0
+        return cls(speed=speed, length=length, slowest=slowest, digits=digits, plain=plain)
 
 
 def _digits(counts: Ints, rates: Floats, first: Ints) -> tuple[Ints, NDArray[np.bool_]]:
@@ -87,15 +90,16 @@ def _between(counts: Ints, speeds: Ints, sizes: Ints) -> tuple[Ints, Ints]:
     known, at = np.zeros((2, len(counts) + len(sizes)), dtype=np.int64)  # with an entry for 0 GPUs before each table
     known[places], at[places] = speeds, counts
     last = np.cumsum(sizes + 1) - 1
-    gap = np.diff(at, append=0)
+    gap, high = np.diff(at, append=0), np.append(known[1:], 0)
     gap[last] = 1
-    of = np.repeat(np.arange(len(gap)), gap)
-    beyond = np.arange(len(of)) - np.repeat(np.cumsum(gap) - gap, gap)
-    found = known[of]
-    inside = np.flatnonzero(beyond)
+    found = np.repeat(known, gap)
+    inside = np.flatnonzero(gap > 1)
     if len(inside):
-        entry, k = of[inside], beyond[inside]
-        low, high, wide = known[entry], known[entry + 1], gap[entry]
-        about = wide.astype(np.float64) * low * high
-        found[inside] = np.maximum(quotient_down(wide * low * high, about, (wide - k) * high + k * low), 1)
+        begin, wide, low, high = (np.cumsum(gap) - gap)[inside], gap[inside], known[inside], high[inside]
+        each = wide - 1
+        k = 1 + np.arange(int(each.sum())) - np.repeat(np.cumsum(each) - each, each)
+        divisor = np.repeat(wide * high, each) + k * np.repeat(low - high, each)
+        about = np.repeat(wide.astype(np.float64) * low * high, each)
+        between = quotient_down(np.repeat(wide * low * high, each), about, divisor)
+        found[np.repeat(begin, each) + k] = np.maximum(between, 1)
     return found, at[last] + 1

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from muri_opt.rounds import Job
 from muri_opt.rounds.quantities import MICROSECONDS_PER_SECOND
 from muri_opt.systems.curve_rows import EXACT_TENS, SpeedRows
+from muri_opt.systems.curves import MOST_SPEED
 from muri_opt.systems.joint.job_model import NANOSECONDS, UNSAID, JobModel
 from muri_opt.systems.whole_quotients import MOST_QUOTIENT, Floats, Ints, quotient_up
 
@@ -149,25 +150,15 @@ def _elastic(said: _Said) -> _Periods:
     tens = np.where(timed | ~plain, 0, tens)
     unit = np.where(timed, said.nanoseconds, _TENS_IN_WORDS[tens]) * set_by
     about = np.where(timed, said.nanoseconds.astype(np.float64), _TENS_AS_FLOATS[tens]) * set_by
-    slowest = np.ones(len(gpus))
-    slowest[rows.plain] = _least(rows.speed, rows.length[rows.plain])
-    plain &= about < slowest * MOST_QUOTIENT
-    some = plain[np.repeat(np.arange(len(gpus)), rows.length)]
+    plain &= about < rows.slowest * float(MOST_QUOTIENT)
     length = np.where(plain, rows.length, 0)
-    speed = rows.speed[some]
-    period = quotient_up(np.repeat(unit, length), np.repeat(about, length), np.maximum(speed, 1))
-    period[speed == 0] = 0
-    able = plain & within
+    speed = rows.speed if plain.all() else rows.speed[np.repeat(plain, rows.length)]
+    able = speed > 0
+    period = quotient_up(np.repeat(unit, length), np.repeat(about, length), np.where(able, speed, MOST_SPEED)) * able
+    has = plain & within
     alone = np.zeros(len(gpus), dtype=np.int64)
-    alone[able] = period[(np.cumsum(length) - length + gpus)[able]]
+    alone[has] = period[(np.cumsum(length) - length + gpus)[has]]
     return _Periods(plain=plain, length=length, period=period, alone=alone)
-
-
-def _least(speed: Ints, length: Ints) -> Ints:
-    """Return the least speed of each table with a GPU or more."""
-    if not len(length):
-        return length
-    return np.asarray(np.minimum.reduceat(np.where(speed > 0, speed, LARGEST), np.cumsum(length) - length))
 
 
 def _packed(said: _Said, periods: _Periods, *, full: bool, powers: bool) -> list[bytes | None]:

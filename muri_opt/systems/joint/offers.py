@@ -166,7 +166,10 @@ def _stage_times(models: Models, period: Floats, resources: int) -> NDArray[np.f
     times = np.full((max(1, resources), *period.shape), np.inf, dtype=np.float32)
     able = np.flatnonzero(models.shares)
     if len(able):
-        part = models.stages[able] / models.base[able, None]
-        filled = np.ceil(period[able] * part.T[:, :, None].astype(np.float64))
-        times[:, able] = np.where(period[able] > 0, filled, np.inf)
+        part = (models.stages[able] / models.base[able, None]).astype(np.float64)
+        own, never = period[able], period[able] == 0
+        for stage, each in enumerate(part.T):
+            filled = np.ceil(own * each[:, None])
+            filled[never] = np.inf
+            times[stage, able] = filled
     return times
