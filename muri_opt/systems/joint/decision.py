@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from muri_opt.rounds import Decision, Round
 from muri_opt.rounds.amounts import Ints
 from muri_opt.systems.capacity import Placed, group_decision
+from muri_opt.systems.capacity.decision import left_by
 from muri_opt.systems.capacity.free_capacity import Entries
 from muri_opt.systems.capacity.shares import flat
 from muri_opt.systems.joint.group_value import Group, Place, timed_groups
@@ -32,7 +33,8 @@ def joint_decision(round_: Round, models: Models, rules: JointRules, placed: Map
     decision = group_decision(round_, groups, consolidate=False, asks=asks, of=of)
     if not models.are_planned:
         return decision
-    told = why_plans_wait(round_, models, groups, [wait.job for wait in decision.waiting])
+    left = left_by(round_, groups, of, asks)
+    told = why_plans_wait(round_, models, left, [wait.job for wait in decision.waiting])
     return replace(decision, waiting=tuple(told.get(wait.job, wait) for wait in decision.waiting))
 
 

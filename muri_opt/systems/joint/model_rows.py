@@ -7,6 +7,7 @@ than as numbers. Where some number is too large for a word, a row is a tuple.
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
@@ -41,7 +42,7 @@ def row_of(model: JobModel) -> Row:
     """Return the row of one model."""
     stages = (NO_STAGES,) if model.stages is None else (len(model.stages), *model.stages)
     numbers = (model.base, *stages, *model.period)
-    return np.array(numbers, dtype=np.int64).tobytes() if max(numbers) < LARGEST else numbers
+    return array("q", numbers).tobytes() if max(numbers) < LARGEST else numbers
 
 
 def numbers_of(row: Row) -> tuple[int, ...]:

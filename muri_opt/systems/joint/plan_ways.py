@@ -67,8 +67,8 @@ def _of_two_sizes(part: Part, larger: Larger, nodes: int) -> tuple[Part, ...]:
 
 
 def fastest(ways: Sequence[PlanWay]) -> tuple[int, ...]:
-    """Return the shortest period by GPUs, 0 where no plan has so many."""
-    period = [0] * (1 + max(way.gpus for way in ways))
-    for way in ways:
-        period[way.gpus] = min(period[way.gpus] or way.period, way.period)
+    """Return the shortest period by GPUs, 0 where no plan has so many; the fastest come first."""
+    period = [0] * (1 + max([way.gpus for way in ways]))
+    for way in reversed(ways):
+        period[way.gpus] = way.period
     return tuple(period)
