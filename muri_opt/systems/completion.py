@@ -31,6 +31,9 @@ def jobs_behind(service: Sequence[int]) -> Ints:
     >>> jobs_behind([30, 10, 20, 10])
     array([0, 2, 1, 2])
     """
+    if max(service, default=0) < _INT64:
+        amounts = np.array(service, dtype=np.int64)
+        return np.asarray(len(amounts) - np.searchsorted(np.sort(amounts), amounts, side="right"))
     rising = sorted(service)
     return np.array([len(rising) - bisect_right(rising, amount) for amount in service], dtype=np.int64)
 

@@ -149,7 +149,7 @@ def scaling_table(scaling: Mapping[int, float]) -> Table:
     if counts[0] != 1:
         raise InputError("scaling", f"no entry for 1 GPU (the smallest is {counts[0]})", "a table that starts at 1 GPU")
     digits = _digits(max(scaling.values()))
-    known = {gpus: _rounded(scaling[gpus], digits) or 1 for gpus in counts}
+    known = {gpus: rounded(scaling[gpus], digits) or 1 for gpus in counts}
     speeds = [0, known[1]]
     for a, b in pairwise(counts):
         low, high = known[a], known[b]
@@ -159,23 +159,23 @@ def scaling_table(scaling: Mapping[int, float]) -> Table:
     return Table(speeds=tuple(speeds), digits=digits)
 
 
-_CLEARLY: Final = 1e-6
+CLEARLY: Final = 1e-6
 """By which part floats have to be apart to tell without exact numbers which is larger."""
 
 
 def _digits(most: float) -> int:
     """Return the largest d, which may be negative, with ``most`` x 10**d rounded at most ``MOST_SPEED``."""
     digits = math.floor(math.log10(MOST_SPEED) - math.log10(most)) if most > 0 else 0  # at most one off
-    if 1e-200 < most < 1e200 and MOST_SPEED * (0.1 + _CLEARLY) < most * 10.0**digits < MOST_SPEED * (1 - _CLEARLY):
+    if 1e-200 < most < 1e200 and MOST_SPEED * (0.1 + CLEARLY) < most * 10.0**digits < MOST_SPEED * (1 - CLEARLY):
         return digits
-    while _rounded(most, digits) > MOST_SPEED:
+    while rounded(most, digits) > MOST_SPEED:
         digits -= 1
-    while _rounded(most, digits + 1) <= MOST_SPEED:
+    while rounded(most, digits + 1) <= MOST_SPEED:
         digits += 1
     return digits
 
 
-def _rounded(rate: float, digits: int) -> int:
+def rounded(rate: float, digits: int) -> int:
     """Return ``rate`` x 10**``digits`` rounded to the nearest whole number, the even one if there are two."""
     numerator, denominator = rate.as_integer_ratio()
     if digits >= 0:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import chain
 
 import msgspec
 import numpy as np
@@ -120,11 +121,7 @@ def _beside(
     round_: Round, groups: Sequence[Placed], of: Entries, asks: Ints | None
 ) -> tuple[Leftover, Holders, list[int]]:
     """Return what the groups leave, who holds what, and the jobs that are in none of them."""
-    left = Leftover(round_, asks)
-    left.take_entries([(group.jobs, group.share) for group in groups], of)
-    for group in groups:
-        if group.takes is not None:
-            _correct(left, group, group.takes)
+    left = left_by(round_, groups, of, asks)
     running = {job for group in groups for job in group.jobs}
     waits = [job for job in range(len(round_.jobs)) if job not in running]
     if not waits:
@@ -132,12 +129,18 @@ def _beside(
     return left, Holders.of_entries(round_, [group.jobs for group in groups], of), waits
 
 
-def _correct(left: Leftover, group: Placed, takes: Sequence[tuple[int, int]]) -> None:
-    """Take what a plan takes of its nodes in place of what its job needs with each GPU."""
-    (job,), used = group.jobs, group.share.nonzero()[0]
-    milli, mib = np.array(takes, dtype=np.int64).T
-    left.cpus[used] += group.share[used] * left.amounts.c[job] - milli
-    left.memory[used] += group.share[used] * left.amounts.m[job] - mib
+def left_by(round_: Round, groups: Sequence[Placed], of: Entries, asks: Ints | None) -> Leftover:
+    """Return what groups leave; a plan takes what it says of its nodes, not what its job needs with each GPU."""
+    left = Leftover(round_, asks)
+    left.take_entries([(group.jobs, group.share) for group in groups], of)
+    takes = {at: group.takes for at, group in enumerate(groups) if group.takes is not None}
+    if takes:
+        whose, node, gpus = (some[np.isin(of[0], [*takes])] for some in of)
+        job = np.array([group.jobs[0] for group in groups], dtype=np.int64)[whose]
+        milli, mib = np.array([*chain.from_iterable(takes.values())], dtype=np.int64).T
+        np.add.at(left.cpus, node, gpus * left.amounts.c[job] - milli)
+        np.add.at(left.memory, node, gpus * left.amounts.m[job] - mib)
+    return left
 
 
 def assignment_of(round_: Round, group: Placed) -> Assignment:

@@ -6,7 +6,7 @@ that have room for exactly so many are the bits of one Python integer; the first
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 import numpy as np
@@ -17,6 +17,7 @@ Kind = tuple[int, int]
 """Milli-CPUs and MiB with each GPU."""
 Amounts = tuple[int, int, int]
 """GPUs, milli-CPUs and MiB of a part that is on one node."""
+_GPUS_ALONE: Final = (0, 0)
 FEW_NODES: Final = 160
 """Nodes with free GPUs up to which they are looked at one by one."""
 
@@ -85,20 +86,14 @@ class RoomSets:
     def fit_parts(self, parts: Sequence[Amounts], among: int = -1) -> Parts | None:
         """Return a node with its GPUs for each part, or ``None``: the tightest nodes, the largest parts first.
 
-        Only nodes ``among`` some, as bits, are looked at; -1 are all.
+        Parts have a GPU or more. Only nodes ``among`` some, as bits, are looked at; -1 are all.
         """
-        found, used = Parts(), set[int]()
-        line = [node for node in range(len(self._gpus)) if among >> node & 1]
+        found, used, sets = Parts(), ~among, self._now(_GPUS_ALONE)
         for gpus, milli, mib in parts:
-            able = (
-                (self._gpus[node], node)
-                for node in line
-                if node not in used and gpus <= self._gpus[node] and self._has(node, milli, mib)
-            )
-            _, best = min(able, default=(0, -1))
-            if best < 0:
+            best = next((node for node in _tightest(sets, gpus, used) if self._has(node, milli, mib)), None)
+            if best is None:
                 return None
-            used.add(best)
+            used |= 1 << best
             found.append((best, gpus))
         return found
 
@@ -190,3 +185,13 @@ class RoomSets:
         self._room[kind] = {node: fits for node, fits in enumerate(every) if fits > 0}
         self._sets[kind], self._whole[kind] = sets, sum(self._room[kind].values())
         return sets
+
+
+def _tightest(sets: Mapping[int, int], gpus: int, used: int) -> Iterator[int]:
+    """Yield the nodes with so many GPUs or more that are not used, by bits: those with the fewest first."""
+    for room in sorted([room for room, nodes in sets.items() if room >= gpus and nodes & ~used]):
+        nodes = sets[room] & ~used
+        while nodes:
+            first = nodes & -nodes
+            yield first.bit_length() - 1
+            nodes ^= first

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 from itertools import permutations
 from typing import Any
@@ -34,9 +35,11 @@ def least_period(stages: list[NDArray[Any]]) -> NDArray[Any]:
     ways = start_slots(len(stages), slots)
     if not ways:
         raise ValueError(f"{len(stages)} jobs have no slots of their own in a cycle of {slots}")
-    found: NDArray[Any] = _period(stages, ways[0])
+    shape, word = np.broadcast_shapes(*(times.shape[1:] for times in stages)), np.result_type(*stages)
+    found, other, longest = (np.empty(shape, dtype=word) for _ in range(3))  # to make large ones takes longer than this
+    _period(stages, ways[0], found, longest)
     for starts in ways[1:]:
-        found = np.minimum(found, _period(stages, starts))
+        np.minimum(found, _period(stages, starts, other, longest), out=found)
     return found
 
 
@@ -50,7 +53,9 @@ def best_orders(stages: NDArray[Any]) -> tuple[list[int], list[tuple[int, ...]]]
     """
     turned = [np.moveaxis(stages[:, job], -1, 0) for job in range(stages.shape[1])]
     ways = start_slots(stages.shape[1], stages.shape[2])
-    periods = np.array([_period(turned, starts) for starts in ways])
+    periods, longest = np.empty((len(ways), len(stages)), dtype=stages.dtype), np.empty(len(stages), dtype=stages.dtype)
+    for starts, total in zip(ways, periods, strict=True):
+        _period(turned, starts, total, longest)
     orders = [tuple(sorted(range(len(starts)), key=starts.__getitem__)) for starts in ways]
     return periods.min(axis=0).tolist(), [orders[way] for way in periods.argmin(axis=0).tolist()]
 
@@ -65,12 +70,15 @@ def best_order(stages: list[tuple[int, ...]]) -> tuple[int, tuple[int, ...]]:
     return period, order
 
 
-def _period(stages: list[NDArray[Any]], starts: Slots) -> Any:
+def _period(stages: Sequence[NDArray[Any]], starts: Slots, total: NDArray[Any], longest: NDArray[Any]) -> NDArray[Any]:
+    """Return the periods of groups that begin in such slots, in ``total``; ``longest`` is room for one slot of them."""
     slots = len(stages[0])
-    total: Any = 0
     for slot in range(slots):
-        longest = stages[0][(slot - starts[0]) % slots]
-        for times, start in zip(stages[1:], starts[1:], strict=True):
-            longest = np.maximum(longest, times[(slot - start) % slots])
-        total = total + longest
+        first, *others = (times[(slot - start) % slots] for times, start in zip(stages, starts, strict=True))
+        for times in others[:-1]:
+            first = np.maximum(first, times)
+        last = others[-1] if others else first
+        np.maximum(first, last, out=longest if slot else total)
+        if slot:
+            np.add(total, longest, out=total)
     return total

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import chain
 
 import numpy as np
 from msgspec.structs import replace
@@ -10,9 +11,12 @@ from msgspec.structs import replace
 from muri_opt.rounds import Decision, Round
 from muri_opt.rounds.amounts import Ints
 from muri_opt.systems.capacity import Placed, group_decision
+from muri_opt.systems.capacity.decision import left_by
+from muri_opt.systems.capacity.free_capacity import Entries
 from muri_opt.systems.capacity.shares import flat
 from muri_opt.systems.joint.group_value import Group, Place, timed_groups
-from muri_opt.systems.joint.job_model import PER_SECOND, Models
+from muri_opt.systems.joint.job_model import PER_SECOND
+from muri_opt.systems.joint.models import Models
 from muri_opt.systems.joint.rules import JointRules
 from muri_opt.systems.joint.waiting_plans import why_plans_wait
 
@@ -22,32 +26,39 @@ def joint_decision(round_: Round, models: Models, rules: JointRules, placed: Map
 
     What a waiting job asks is the fewest GPUs that it can start with.
     """
-    asks = np.array([model.least for model in models.of], dtype=np.int64)[models.kind]
-    for group, place in placed.items():
-        asks[list(group)] = place.gpus
-    groups = timed_placed(round_, models, rules, placed)
-    of = flat(placed[group.jobs].parts for group in groups)
+    asks = models.least[models.kind]
+    members, sizes = [*chain.from_iterable(placed)], [len(group) for group in placed]
+    asks[members] = np.repeat([place.gpus for place in placed.values()], sizes)
+    groups, of = timed_placed(round_, models, rules, placed)
     decision = group_decision(round_, groups, consolidate=False, asks=asks, of=of)
     if not models.are_planned:
         return decision
-    told = why_plans_wait(round_, models, groups, [wait.job for wait in decision.waiting])
+    left = left_by(round_, groups, of, asks)
+    told = why_plans_wait(round_, models, left, [wait.job for wait in decision.waiting])
     return replace(decision, waiting=tuple(told.get(wait.job, wait) for wait in decision.waiting))
 
 
-def timed_placed(round_: Round, models: Models, rules: JointRules, placed: Mapping[Group, Place]) -> list[Placed]:
-    """Return groups on their GPUs with the orders that reach the least periods; jobs with plans by those."""
-    items, nodes = {group: placed[group] for group in sorted(placed)}, len(round_.cluster.nodes)
+def timed_placed(
+    round_: Round, models: Models, rules: JointRules, placed: Mapping[Group, Place]
+) -> tuple[list[Placed], Entries]:
+    """Return groups on their GPUs with the orders that reach the least periods, and who has how many GPUs where.
+
+    Jobs with plans run by those.
+    """
+    items = {group: placed[group] for group in sorted(placed)}
+    of = flat(place.parts for place in items.values())
+    shares = np.zeros((len(items), len(round_.cluster.nodes)), dtype=np.int64)
+    shares[of[0], of[1]] = of[2]
+    times = [(factor.numerator, PER_SECOND * factor.denominator) for factor in rules.slowdown]
     found = []
-    for (group, place), (period, order) in zip(items.items(), timed_groups(models, items), strict=True):
-        share = place.share(nodes)
+    for (group, place), share, (period, order) in zip(items.items(), shares, timed_groups(models, items), strict=True):
         if place.way is not None:
             found.append(_planned(models, group, place, share, place.way))
             continue
-        factor = rules.slowdown[len(group) - 1]
-        seconds = period * factor.numerator / (PER_SECOND * factor.denominator)
-        said = None if len(group) == 1 and _timeless(round_, group[0]) else seconds
+        over, under = times[len(group) - 1]
+        said = None if len(group) == 1 and _timeless(round_, group[0]) else period * over / under
         found.append(Placed(jobs=group, share=share, order=order, period_seconds=said))
-    return found
+    return found, of
 
 
 def _planned(models: Models, group: Group, place: Place, share: Ints, number: int) -> Placed:

@@ -10,7 +10,7 @@ import numpy as np
 
 from muri_opt.rounds.amounts import Ints
 from muri_opt.systems.joint.cyclic_period import best_order, best_orders
-from muri_opt.systems.joint.job_model import Models
+from muri_opt.systems.joint.models import Models
 from muri_opt.systems.joint.rules import JointRules
 from muri_opt.systems.joint.worth import SCALE, Worth
 
@@ -40,13 +40,6 @@ class Place(NamedTuple):
         """How many GPUs it has in all."""
         return sum([gpus for _, gpus in self.parts])
 
-    def share(self, nodes: int) -> Ints:
-        """Return GPUs of each of so many nodes."""
-        share = np.zeros(nodes, dtype=np.int64)
-        for node, gpus in self.parts:
-            share[node] = gpus
-        return share
-
 
 def group_values(
     models: Models, worth: Worth, rules: JointRules, group: Group, gpus: int, way: int | None, *, goes_on: bool
@@ -57,11 +50,11 @@ def group_values(
     """
     kinds = [int(models.kind[member]) for member in group]
     if way is not None:
-        period = models.of[kinds[0]].ways[way].period
+        period = models.ways_of(group[0])[way].period
     elif len(group) == 1:
-        period = models.of[kinds[0]].period[gpus]
+        period = models.model(kinds[0]).period[gpus]
     else:
-        period = _period(tuple(sorted(models.of[kind].stages_on(gpus) for kind in kinds)))
+        period = _period(tuple(sorted(models.model(kind).stages_on(gpus) for kind in kinds)))
     factor = rules.slowdown[len(group) - 1]
     over, under = SCALE * factor.denominator, worth.unit * period * factor.numerator
     works = worth.work if goes_on else worth.changed
@@ -93,31 +86,33 @@ def timed_groups(models: Models, placed: Mapping[Group, Place]) -> Iterable[tupl
         if len(group) > 1 and (group, place.gpus) not in known:
             new.setdefault(len(group), []).append((group, place.gpus))
     for some in new.values():
-        times = [[models.of[kind[job]].stages_on(gpus) for job in group] for group, gpus in some]
-        most = max(max(map(max, own)) for own in times)
-        periods, orders = best_orders(np.array(times, dtype=np.int64 if most < _LARGEST else object))
+        gpus = np.array([gpus for _, gpus in some], dtype=np.int64)
+        times = models.stages_on(models.kind[np.array([group for group, _ in some])], gpus[:, None])
+        periods, orders = best_orders(times if times.max() < _LARGEST else times.astype(object))
         known.update(zip(some, zip(periods, orders, strict=True), strict=True))
     for group, place in placed.items():
         if len(group) > 1:
             yield known[group, place.gpus]
+        elif place.way is None:
+            yield models.period.item(kind[group[0]], place.gpus), (0,)
         else:
-            model = models.of[kind[group[0]]]
-            yield (model.period[place.gpus] if place.way is None else model.ways[place.way].period), (0,)
+            yield models.ways_of(group[0])[place.way].period, (0,)
 
 
 def most_of_each(models: Models, worth: Worth, rules: JointRules, resources: int) -> list[int]:
     """Return what each job is worth at most: no period is shorter than its own alone, or than its stages together."""
     shares = rules.most_jobs(resources) > 1
-    shortest = []
-    for model, period in zip(models.of, models.period, strict=True):
-        able = [gpus for gpus in range(len(period)) if period[gpus]]
-        times = [int(period[gpus]) for gpus in able]
-        if model.stages is not None and shares:
-            times += [sum(model.stages_on(gpus)) for gpus in able]
-        shortest.append(min(times, default=0))
+    times = models.period.copy()
+    sharers = np.flatnonzero(models.shares)
+    if shares and len(sharers):
+        together = models.stages_on(sharers[:, None], np.arange(times.shape[1])).sum(axis=2)
+        times[sharers] = np.minimum(times[sharers], together)
+    never = times.max(initial=0) + 1
+    least = np.where(times > 0, times, never).min(axis=1, initial=never)
+    shortest = np.where(least == never, 0, least).tolist()
     return [
-        SCALE * int(work) // (worth.unit * shortest[kind]) if shortest[kind] else 0
-        for work, kind in zip(worth.work, models.kind.tolist(), strict=True)
+        SCALE * work // (worth.unit * shortest[kind]) if shortest[kind] else 0
+        for work, kind in zip(worth.work.tolist(), models.kinds, strict=True)
     ]
 
 

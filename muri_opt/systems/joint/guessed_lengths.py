@@ -44,10 +44,10 @@ class GuessedLengthsPolicy(JointPolicy):
         """What lengths are guessed from."""
         return ("attained_gpu_seconds",)
 
-    def check_lengths(self, where: str, job: Job) -> None:
+    def check_lengths(self, job: Job) -> None:
         """Refuse a job that does not say how much service it has had."""
         if job.attained_gpu_seconds is None:
-            raise InputError(f"{where}.attained_gpu_seconds", "nothing", f"a number: {self.name!r} needs it")
+            raise InputError("attained_gpu_seconds", "nothing", f"a number: {self.name!r} needs it")
 
     def learned(self, gpu_seconds: float) -> Policy:
         """Return the policy that knows of one job more that has ended; of very many it keeps every second by length."""

@@ -10,7 +10,7 @@ from muri_opt.systems.capacity.decision import assignments_of
 from muri_opt.systems.capacity.set_apart import Groups
 from muri_opt.systems.joint.decision import timed_placed
 from muri_opt.systems.joint.group_value import Group, Place
-from muri_opt.systems.joint.job_model import Models
+from muri_opt.systems.joint.models import Models
 from muri_opt.systems.joint.rules import JointRules
 from muri_opt.systems.joint.state import home_of
 from muri_opt.systems.joint.waiting_plans import occupy
@@ -42,7 +42,7 @@ def _timed(round_: Round, models: Models, rules: JointRules, groups: Groups) -> 
             allowed = f"at most {most} jobs together, on GPUs that all of them can have, or one by a plan of its own"
             raise InputError(f"jobs[{group[0]}] ({first.id!r}).placement", found, allowed)
         placed[group] = place
-    return timed_placed(round_, models, rules, placed)
+    return timed_placed(round_, models, rules, placed)[0]
 
 
 def _as_it_is(round_: Round, models: Models, group: Group) -> Place | None:

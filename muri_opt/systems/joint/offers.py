@@ -11,12 +11,15 @@ from numpy.typing import NDArray
 from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import Ints
 from muri_opt.systems.joint.cyclic_period import least_period
-from muri_opt.systems.joint.job_model import Floats, Models
+from muri_opt.systems.joint.job_model import Floats
+from muri_opt.systems.joint.models import Models
 from muri_opt.systems.joint.regions import Regions
 from muri_opt.systems.joint.rules import JointRules
 from muri_opt.systems.joint.worth import Worth
 
 _GRID = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512)
+_ROWS = 16
+"""Rows of jobs whose pairs are looked at together: what that needs stays in the processor's cache."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -52,7 +55,7 @@ class Offers:
         period = models.period[:, counts].astype(np.float64)
         rate = np.divide(1.0, period, out=np.zeros_like(period), where=period > 0)
         regions = Regions.of(round_)
-        asked = {len(model.period) - 1 for model in models.of if model.is_rigid}
+        asked = np.unique(models.least[models.least == models.largest])  # by jobs that cannot have fewer
         return cls(
             kind=models.kind,
             work=worth.work.astype(np.float64) / worth.unit,
@@ -86,32 +89,40 @@ class Offers:
 
     def pairs(self, jobs: Ints) -> NDArray[Any]:
         """Return ``[s, b, i, j]``, what two jobs of each row b add on the s-th size, 0 where they cannot share it."""
-        kinds, of = np.unique(self.kind[jobs], return_inverse=True)
-        of = of.reshape(jobs.shape)
-        times = np.moveaxis(self.stages[:, kinds][:, :, self.grid], 2, 1)
-        if len(kinds) ** 2 <= jobs.size * jobs.shape[1]:  # few models: each two of them once
-            each = 1.0 / least_period([times[..., :, None], times[..., None, :]])
-            both_of = of[:, :, None] * len(kinds) + of[:, None, :]
-            speed = each.reshape(len(each), -1).take(both_of, axis=1)
-        else:
-            mine = times[:, :, of]
-            speed = 1.0 / least_period([mine[..., :, None], mine[..., None, :]])
-        speed *= np.float32(1 / self.slowdown[1])
+        value = self._pair_speeds(jobs)
         able = self.shares[jobs]
         both = able[:, :, None] & able[:, None, :]
         if self.meet is not None:
             both &= self.meet[self.spot[jobs][:, :, None], self.spot[jobs][:, None, :]]
-        if not both.all():
-            speed *= both
-        work = self.work[jobs].astype(np.float32)
-        speed *= work[:, :, None] + work[:, None, :]
-        value: NDArray[Any] = speed
-        if self.charge.any():
-            charge = self.charge[jobs].astype(np.float32)
-            paid = charge[:, :, None] + charge[:, None, :]
-            for each, gpus in zip(value, self.sizes.astype(np.float32), strict=True):
-                each -= paid * gpus
+        work, charge = self.work[jobs].astype(np.float32), self.charge[jobs].astype(np.float32)
+        together, paid = work[:, :, None] + work[:, None, :], charge[:, :, None] + charge[:, None, :]
+        factor = np.float32(1 / self.slowdown[1])
+        all_able, charged = both.all(), self.charge.any()
+        for speed, gpus in zip(value, self.sizes.astype(np.float32), strict=True):
+            speed *= factor
+            if not all_able:
+                speed *= both
+            speed *= together
+            if charged:
+                speed -= paid * gpus
         return value
+
+    def _pair_speeds(self, jobs: Ints) -> NDArray[np.float32]:
+        """Return ``[s, b, i, j]``, iterations a nanosecond of two jobs of each row b on the s-th size."""
+        kinds, of = np.unique(self.kind[jobs], return_inverse=True)
+        of = of.reshape(jobs.shape)
+        times = np.moveaxis(self.stages[:, kinds][:, :, self.grid], 2, 1)
+        if len(kinds) ** 2 <= jobs.size * jobs.shape[1]:  # few models: each two of them once
+            each: NDArray[Any] = 1.0 / least_period([times[..., :, None], times[..., None, :]])
+            both_of = of[:, :, None] * len(kinds) + of[:, None, :]
+            return each.reshape(len(each), -1).take(both_of, axis=1)
+        speed = np.empty((len(self.grid), *jobs.shape, jobs.shape[1]), dtype=np.float32)
+        for first in range(0, len(jobs), _ROWS):
+            mine = times[:, :, of[first : first + _ROWS]]
+            for size, part in enumerate(speed[:, first : first + _ROWS]):
+                own = mine[:, size]
+                np.divide(1.0, least_period([own[..., :, None], own[..., None, :]]), out=part)
+        return speed
 
     def groups(self, members: Ints) -> Floats:
         """Return ``[u, k]``, what each group of the jobs in a row of ``members`` adds on ``counts[k]`` GPUs."""
@@ -128,33 +139,37 @@ class Offers:
         return value - self.charge[members].sum(axis=1) * self.counts[at] if self.charge.any() else value
 
     def joined(self, cores: Ints, others: Ints, at: Ints) -> Floats:
-        """Return ``[b, c, o, s]``, what job ``others[b, o]`` and the jobs ``cores[b, c]`` add together.
+        """Return ``[b, c, s, o]``, what job ``others[b, o]`` and the jobs ``cores[b, c]`` add together.
 
         They are looked at with the GPU counts ``at[b, c, s]``, by their places among the ``counts``.
         """
         size = cores.shape[2]
-        where = at[:, :, None, :]
-        each = [self.stages[:, self.kind[cores[:, :, j]][:, :, None, None], where] for j in range(size)]
-        last = self.stages[:, self.kind[others][:, None, :, None], where]
+        each = [self.stages[:, self.kind[cores[:, :, j]][:, :, None], at][..., None] for j in range(size)]
+        used, of = np.unique(at, return_inverse=True)
+        theirs = np.ascontiguousarray(np.swapaxes(self.stages[:, :, used][:, self.kind[others]], 2, 3))
+        last = theirs[:, np.arange(len(at))[:, None, None], of.reshape(at.shape)]
         period = least_period([*each, last]) * np.float32(self.slowdown[size])
         work = self.work[cores].sum(axis=2)[:, :, None] + self.work[others][:, None, :]
-        value: Floats = work[..., None] / period
+        value: Floats = work[:, :, None, :] / period
         if self.meet is not None:
             spots = self.spot[others][:, None, None, :]
             meet: NDArray[np.bool_] = np.asarray(self.meet[self.spot[cores][..., None], spots].all(axis=2))
-            value = value * meet[..., None]
+            value = value * meet[:, :, None, :]
         if self.charge.any():
             charge = self.charge[cores].sum(axis=2)[:, :, None] + self.charge[others][:, None, :]
-            value = value - charge[..., None] * self.counts[where]
+            value = value - charge[:, :, None, :] * self.counts[at][..., None]
         return value
 
 
 def _stage_times(models: Models, period: Floats, resources: int) -> NDArray[np.float32]:
     """Return ``[r, t, k]``: nanoseconds of the stages in each period, infinite where a job cannot share."""
     times = np.full((max(1, resources), *period.shape), np.inf, dtype=np.float32)
-    able = [row for row, model in enumerate(models.of) if model.stages is not None]
-    if able:
-        part = np.array([models.of[row].stages for row in able]) / np.array([[models.of[row].base] for row in able])
-        filled = np.ceil(period[able] * part.T[:, :, None].astype(np.float64))
-        times[:, able] = np.where(period[able] > 0, filled, np.inf)
+    able = np.flatnonzero(models.shares)
+    if len(able):
+        part = (models.stages[able] / models.base[able, None]).astype(np.float64)
+        own, never = period[able], period[able] == 0
+        for stage, each in enumerate(part.T):
+            filled = np.ceil(own * each[:, None])
+            filled[never] = np.inf
+            times[stage, able] = filled
     return times

@@ -120,8 +120,8 @@ class Blocks:
             pair = pairs - price * self.offers.sizes
             near = np.minimum(pair.argmax(axis=2)[..., None] + np.array(_NEAR), len(grid) - 1)
             at = grid[near]
-        profit = self.offers.joined(named, free, at) - price * self.offers.counts[at][:, :, None, :]
-        value: Floats = profit.max(axis=3)
+        profit = self.offers.joined(named, free, at) - price * self.offers.counts[at][..., None]
+        value: Floats = profit.max(axis=2)
         return value - np.take_along_axis(alone, others, axis=1)[:, None, :], value
 
     def regrouped(self, groups: list[Ints], price: float, turn: int) -> list[Ints]:

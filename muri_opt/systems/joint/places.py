@@ -17,7 +17,7 @@ from muri_opt.systems.capacity.free_capacity import summed
 from muri_opt.systems.capacity.room_sets import RoomSets
 from muri_opt.systems.capacity.shares import flat
 from muri_opt.systems.joint.group_value import Group, Place
-from muri_opt.systems.joint.job_model import Models
+from muri_opt.systems.joint.models import Models
 from muri_opt.systems.joint.plan_ways import PlanWay
 from muri_opt.systems.joint.regions import Regions
 from muri_opt.systems.joint.worth import Worth

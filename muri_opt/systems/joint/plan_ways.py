@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from fractions import Fraction
 from functools import lru_cache
-from math import ceil
+from typing import NamedTuple
 
 from muri_opt.errors import InputError
 from muri_opt.rounds import Guarantee, Job, Plan
-from muri_opt.systems.plans.plan_parts import Part, entries_of
+from muri_opt.systems.plans.plan_parts import Larger, Part, plan_entries
 
 PER_SECOND = 1_000_000_000
 MODELS = 10 << 10
 """Jobs whose ways to run are kept from round to round: those of a large round, at up to two kilobytes each."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlanWay:
+class PlanWay(NamedTuple):
     """A plan at ``position`` among those of its job: ``parts``, one on a node each, the largest first.
 
     ``period`` are the nanoseconds of what its throughput counts. ``types`` are those of its GPUs, ``None`` for any.
@@ -54,27 +51,24 @@ def _ways(
     plans: tuple[Plan, ...], gpus: int, cpus: float | None, memory_gib: float | None, promised: Guarantee | None
 ) -> tuple[PlanWay, ...]:
     found, least = [], 0.0 if promised is None else promised.throughput
-    for entry in entries_of(Job(id="-", gpus=gpus, cpus=cpus, memory_gib=memory_gib, plans=plans)):
-        plan = entry.plan
+    for position, plan, part, larger in plan_entries(plans, gpus, cpus, memory_gib):
         if plan.gpus and plan.throughput >= least:
-            found.append(
-                PlanWay(
-                    position=entry.position,
-                    name=plan.name,
-                    gpus=plan.gpus,
-                    period=ceil(PER_SECOND / Fraction(plan.throughput)),
-                    parts=tuple(entry.of_size(size) for size in reversed(entry.split)),
-                    types=plan.types,
-                )
-            )
+            parts = (part,) * plan.nodes if larger is None else _of_two_sizes(part, larger, plan.nodes)
+            numerator, denominator = plan.throughput.as_integer_ratio()
+            period = -(-PER_SECOND * denominator // numerator)
+            found.append(PlanWay(position, plan.name, plan.gpus, period, parts, plan.types))
     if not found:
         raise InputError("plans", f"{len(plans)} plans", "a plan of at least 1 GPU, as fast as was guaranteed")
     return tuple(sorted(found, key=lambda way: (way.period, way.gpus, len(way.parts), way.position)))
 
 
+def _of_two_sizes(part: Part, larger: Larger, nodes: int) -> tuple[Part, ...]:
+    return (larger.part,) * larger.number + (part,) * (nodes - larger.number)
+
+
 def fastest(ways: Sequence[PlanWay]) -> tuple[int, ...]:
-    """Return the shortest period by GPUs, 0 where no plan has so many."""
-    period = [0] * (1 + max(way.gpus for way in ways))
-    for way in ways:
-        period[way.gpus] = min(period[way.gpus] or way.period, way.period)
+    """Return the shortest period by GPUs, 0 where no plan has so many; the fastest come first."""
+    period = [0] * (1 + max([way.gpus for way in ways]))
+    for way in reversed(ways):
+        period[way.gpus] = way.period
     return tuple(period)

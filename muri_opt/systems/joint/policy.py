@@ -18,8 +18,8 @@ from muri_opt.rounds.quantities import MAX_SECONDS
 from muri_opt.systems.capacity.set_apart import Groups, SetApart, set_apart
 from muri_opt.systems.gangs.gpu_seconds import GpuSecondsList
 from muri_opt.systems.joint.decision import joint_decision
-from muri_opt.systems.joint.job_model import models_of
 from muri_opt.systems.joint.kept import kept_as_they_are, kept_assignments
+from muri_opt.systems.joint.models import models_of
 from muri_opt.systems.joint.offers import Offers
 from muri_opt.systems.joint.revision import revising
 from muri_opt.systems.joint.rules import NO_SAMPLES, POWERS, USUAL, JointRules
@@ -117,23 +117,25 @@ class JointPolicy(Policy):
     def check(self, round_: Round) -> None:
         """Refuse a job that does not say what it is ranked by or how long an iteration takes, or prefers a place."""
         for position, job in enumerate(round_.jobs):
-            where = f"jobs[{position}] ({job.id!r})"
-            if job.within is not None and not job.within.required:
-                allowed = f"true: the policy {self.name!r} prefers no place to another"
-                raise RefusalError(f"{where}.within.required", "false", allowed)
-            self.check_lengths(where, job)
+            try:
+                if job.within is not None and not job.within.required:
+                    allowed = f"true: the policy {self.name!r} prefers no place to another"
+                    raise RefusalError("within.required", "false", allowed)
+                self.check_lengths(job)
+            except InputError as error:
+                raise error.inside(f"jobs[{position}] ({job.id!r})") from None
         models_of(round_, JointRules.of(self.rules))
         self.set_apart(round_)
 
-    def check_lengths(self, where: str, job: Job) -> None:
+    def check_lengths(self, job: Job) -> None:
         """Refuse a job that does not say how much service it has left."""
         if job.remaining_iterations is None:
             allowed = f"a number: {self.name!r} needs it; 'joint-l' does not"
-            raise InputError(f"{where}.remaining_iterations", "nothing", allowed)
-        said = job.iteration_seconds, job.stage_seconds, job.scaling, job.plans
-        if said == (None,) * len(said):
+            raise InputError("remaining_iterations", "nothing", allowed)
+        timed = job.iteration_seconds is not None or job.stage_seconds is not None
+        if not timed and job.scaling is None and job.plans is None:
             allowed = f"a time, stage_seconds, scaling or plans: {self.name!r} ranks jobs by the service they have left"
-            raise InputError(f"{where}.iteration_seconds", "nothing", allowed)
+            raise InputError("iteration_seconds", "nothing", allowed)
 
     def set_apart(self, round_: Round) -> SetApart | None:
         """Return the round in two parts where some of it is not to be decided."""

@@ -15,7 +15,7 @@ from muri_opt.modelling import Ints, Model, ModelBuilder, Relax, SolveStages, St
 from muri_opt.rounds import Budget, Decision, LinearDuals, Prices, Round
 from muri_opt.systems.joint.class_prices import class_prices
 from muri_opt.systems.joint.decision import joint_decision
-from muri_opt.systems.joint.job_model import models_of
+from muri_opt.systems.joint.models import models_of
 from muri_opt.systems.joint.offers import Offers
 from muri_opt.systems.joint.places import Stay, place_groups
 from muri_opt.systems.joint.program_columns import JointColumns

@@ -15,7 +15,7 @@ from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import Ints
 from muri_opt.rounds.memoise import last_recalled
 from muri_opt.systems.joint.group_value import Group, Place, group_values, most_of_each
-from muri_opt.systems.joint.job_model import Models, models_of
+from muri_opt.systems.joint.models import Models, models_of
 from muri_opt.systems.joint.plan_ways import PlanWay
 from muri_opt.systems.joint.regions import ANYWHERE, Region, Regions
 from muri_opt.systems.joint.rules import JointRules

@@ -228,6 +228,6 @@ def _exchanged(offers: Offers, members: Ints, at: Ints, count: int) -> tuple[Flo
 def _with(offers: Offers, cores: Ints, others: Ints, at: Ints) -> Floats:
     """Return ``[row, c, o]``, what each group and each other job of a row are worth together on the GPUs of the row."""
     if cores.shape[2]:
-        return offers.joined(cores, others, np.broadcast_to(at[:, None, None], (*cores.shape[:2], 1)))[..., 0]
+        return offers.joined(cores, others, np.broadcast_to(at[:, None, None], (*cores.shape[:2], 1)))[:, :, 0]
     alone = np.take_along_axis(offers.alone(others), at[:, None, None], axis=2)[..., 0]
     return np.broadcast_to(alone[:, None, :], (*cores.shape[:2], others.shape[1]))

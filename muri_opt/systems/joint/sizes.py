@@ -57,15 +57,30 @@ def _price(value: Floats, counts: Ints, gpus: int) -> tuple[float, Ints]:
 
 
 def _fill(value: Floats, counts: Ints, chosen: Ints, left: int) -> None:
-    """Give away what is left, one step at a time, each where it adds most for a GPU."""
-    every = np.arange(len(value))
+    """Give away what is left, one step at a time, each where it adds most for a GPU.
+
+    A group is looked at again where it got more, and where too little is left for what it would have got.
+    """
+    rows = np.arange(len(value))
+    best, sizes = np.zeros(len(value)), np.zeros(len(value), dtype=np.int64)
     while left > 0 and len(value):
-        more = counts - counts[chosen][:, None]
-        gain = value - value[every, chosen][:, None]
-        able = (more > 0) & (more <= left) & (gain > 0)
-        if not able.any():
+        best[rows], sizes[rows] = _next_sizes(value[rows], counts, chosen[rows], left)
+        group = int(best.argmax())
+        if best[group] <= 0:
             return
-        ratio = np.where(able, gain / np.maximum(more, 1), 0.0)
-        group, size = divmod(int(ratio.argmax()), value.shape[1])
-        left -= int(counts[size] - counts[chosen[group]])
-        chosen[group] = size
+        left -= int(counts[sizes[group]] - counts[chosen[group]])
+        chosen[group] = sizes[group]
+        beyond = (best > 0) & (counts[sizes] - counts[chosen] > left)
+        beyond[group] = True
+        rows = np.flatnonzero(beyond)
+
+
+def _next_sizes(value: Floats, counts: Ints, chosen: Ints, left: int) -> tuple[Floats, Ints]:
+    """Return what each group would gain for each GPU more by its best larger size, 0 if it has none, and that size."""
+    every = np.arange(len(value))
+    more = counts - counts[chosen][:, None]
+    gain = value - value[every, chosen][:, None]
+    able = (more > 0) & (more <= left) & (gain > 0)
+    ratio = np.where(able, gain / np.maximum(more, 1), 0.0)
+    size = ratio.argmax(axis=1)
+    return ratio[every, size], size

@@ -12,7 +12,8 @@ import numpy as np
 
 from muri_opt.rounds import LinearDuals, Round
 from muri_opt.systems.joint.group_value import most_of_each
-from muri_opt.systems.joint.job_model import Floats, models_of
+from muri_opt.systems.joint.job_model import Floats
+from muri_opt.systems.joint.models import models_of
 from muri_opt.systems.joint.offers import Offers
 from muri_opt.systems.joint.rules import JointRules
 from muri_opt.systems.joint.worth import SCALE, worth_of

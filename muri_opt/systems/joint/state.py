@@ -13,7 +13,8 @@ from muri_opt.rounds.amounts import Ints
 from muri_opt.rounds.sharing_now import Held, SharingNow, homes_now, homes_of
 from muri_opt.rounds.stopping import look_at_clock
 from muri_opt.systems.joint.group_value import Group, Place, placed_value
-from muri_opt.systems.joint.job_model import Floats, Models
+from muri_opt.systems.joint.job_model import Floats
+from muri_opt.systems.joint.models import Models
 from muri_opt.systems.joint.plan_ways import PlanWay
 from muri_opt.systems.joint.rules import JointRules
 from muri_opt.systems.joint.worth import Worth, restarts_in

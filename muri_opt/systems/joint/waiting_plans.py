@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 
 from muri_opt.rounds import Round
 from muri_opt.rounds.change_wording import gpus_text
@@ -10,33 +10,33 @@ from muri_opt.rounds.decision import Waiting, WaitingReason
 from muri_opt.systems.capacity import Placed
 from muri_opt.systems.capacity.free_capacity import Leftover
 from muri_opt.systems.capacity.room_sets import RoomSets
-from muri_opt.systems.joint.job_model import Models
+from muri_opt.systems.joint.models import Models
 from muri_opt.systems.joint.plan_ways import PlanWay
 from muri_opt.systems.joint.regions import Regions
 
 
-def why_plans_wait(
-    round_: Round, models: Models, groups: Sequence[Placed], waiting: Sequence[str]
-) -> dict[str, Waiting]:
-    """Return why each of the waiting jobs does that runs by plans, by its id."""
+def why_plans_wait(round_: Round, models: Models, left: Leftover, waiting: Sequence[str]) -> dict[str, Waiting]:
+    """Return why each of the waiting jobs does that runs by plans, by its id, where so much is left."""
     places = [place for place in map(round_.job_index.__getitem__, waiting) if models.ways_of(place)]
     if not places:
         return {}
-    told = _Told(round_, models, groups)
+    told = _Told(round_, models, left)
     return {round_.jobs[place].id: told.of(place) for place in places}
 
 
 class _Told:
     """What plans find free beside the groups that run, and in the empty cluster."""
 
-    def __init__(self, round_: Round, models: Models, groups: Sequence[Placed]) -> None:
+    def __init__(self, round_: Round, models: Models, left: Leftover) -> None:
         amounts = round_.amounts
-        left = Leftover(round_)
-        for group in groups:
-            occupy(left, group)
         self._round, self._models, self._left, self._regions = round_, models, left, Regions.of(round_)
         self._empty = RoomSets(amounts.G.tolist(), amounts.C.tolist(), amounts.M.tolist())
         self._free = RoomSets(left.gpus.tolist(), left.cpus.tolist(), left.memory.tolist())
+        self._kind: list[int] = self._regions.kind.tolist()
+        self._known: dict[Hashable, bool] = {}
+        """Whether parts of plans find room, free or in the empty cluster: many jobs ask for the same."""
+        self._reached: dict[int, int] = {}
+        """How many GPUs are free where jobs of a kind may start."""
 
     def of(self, job: int) -> Waiting:
         """Return why a job waits: the first rule that binds."""
@@ -68,14 +68,22 @@ class _Told:
         return WaitingReason.PRIORITY, detail, "decide again; the methods 'auto' and 'exact' leave no such job waiting"
 
     def _fits(self, rooms: RoomSets, job: int, way: PlanWay) -> bool:
-        regions = self._regions.of_plan(job, way.types)
-        return any(rooms.fit_parts(way.parts, region) is not None for region in regions)
+        asked = rooms is self._free, self._kind[job], way.types, way.parts
+        known = self._known.get(asked)
+        if known is None:
+            regions = self._regions.of_plan(job, way.types)
+            known = any(rooms.fit_parts(way.parts, region) is not None for region in regions)
+            self._known[asked] = known
+        return known
 
     def _reach(self, job: int) -> int:
         """Return how many GPUs are free where a job may start."""
-        regions = self._regions.of_group((job,))
-        gpus = self._left.gpus.tolist()
-        return sum(has for node, has in enumerate(gpus) if any(region >> node & 1 for region in regions))
+        kind = self._kind[job]
+        if kind not in self._reached:
+            regions, gpus = self._regions.of_group((job,)), self._left.gpus.tolist()
+            free = (has for node, has in enumerate(gpus) if any(region >> node & 1 for region in regions))
+            self._reached[kind] = sum(free)
+        return self._reached[kind]
 
 
 def occupy(left: Leftover, group: Placed) -> None:

@@ -21,7 +21,8 @@ from muri_opt.rounds.memoise import recalled
 from muri_opt.rounds.quantities import MILLISECONDS_PER_SECOND, gpu_milliseconds, microseconds
 from muri_opt.systems.completion import CHANCES, jobs_behind, least_cost, likely_behind, service_attained
 from muri_opt.systems.joint.expected_service import expected_left
-from muri_opt.systems.joint.job_model import PER_SECOND, Models
+from muri_opt.systems.joint.job_model import PER_SECOND
+from muri_opt.systems.joint.models import Models
 from muri_opt.systems.joint.power_worth import hour_over
 from muri_opt.systems.joint.rules import JointRules
 
@@ -50,9 +51,12 @@ class Worth:
 
     def if_these_run(self, runs: Iterable[int], jobs: tuple[Job, ...], rules: JointRules) -> Worth:
         """Return what work is worth where some of the jobs run, by their places, and no others."""
+        those = [*runs] if rules.pay else []
+        if not those:
+            return self.as_if_nothing_ran()
         work, changed, new = self.new.copy(), self.new.copy(), self.new.tolist()
         whole, restarts = rules.horizon, restarts_in(rules.horizon, jobs)
-        for place in runs if rules.pay else ():
+        for place in those:
             each, lost = new[place], restarts[place]
             if rules.stops:
                 work[place] = each * (whole + lost) // whole
@@ -92,7 +96,7 @@ def _by_power(models: Models, service: list[int], power: Fraction, unit: int, kn
     An hour left counts as one. A job that can have no GPUs of the cluster is worth nothing.
     """
     second = PER_SECOND if known else MILLISECONDS_PER_SECOND
-    each = [model.least * model.period[model.least] for model in models.of]
+    each = [time * gpus for time, gpus in zip(models.first.tolist(), models.least.tolist(), strict=True)]
     able = models.period.max(axis=1, initial=0)
     found = [
         floor(each[kind] * hour_over(amount, second, power)) * unit if able[kind] else 0
@@ -118,8 +122,5 @@ def service_left(round_: Round, models: Models, rules: JointRules) -> list[int]:
     """
     if not rules.known:
         return expected_left(service_attained(round_.jobs), rules.samples)
-    least = [model.least for model in models.of]
-    return [
-        (job.remaining_iterations or 0) * models.of[kind].period[least[kind]] * least[kind]
-        for job, kind in zip(round_.jobs, models.kind.tolist(), strict=True)
-    ]
+    each = [time * gpus for time, gpus in zip(models.first.tolist(), models.least.tolist(), strict=True)]
+    return [(job.remaining_iterations or 0) * each[kind] for job, kind in zip(round_.jobs, models.kinds, strict=True)]

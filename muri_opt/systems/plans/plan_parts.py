@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -50,11 +50,23 @@ class Entry(NamedTuple):
 
 def entries_of(job: Job) -> list[Entry]:
     """Return the plans of a job, refusing two that a decision could not tell apart."""
-    if not job.plans:
+    return plan_entries(job.plans or (), job.gpus, job.cpus, job.memory_gib)
+
+
+def plan_entries(plans: Sequence[Plan], gpus: int, cpus: float | None, memory_gib: float | None) -> list[Entry]:
+    """Return the same of plans of a job that asks for such GPUs, CPUs and memory."""
+    if not plans:
         raise InputError("plans", "nothing", "at least one plan with its throughput")
-    share = max(job.gpus, 1)
-    milli, mib = -(-milli_cpus(job.cpus or 0.0) // share), -(-mebibytes(job.memory_gib or 0.0) // share)
-    entries = [_entry(position, plan, milli, mib) for position, plan in enumerate(job.plans)]
+    share = max(gpus, 1)
+    milli, mib = -(-milli_cpus(cpus or 0.0) // share), -(-mebibytes(memory_gib or 0.0) // share)
+    entries = [_entry(position, plan, milli, mib) for position, plan in enumerate(plans)]
+    if len({plan.name for plan in plans}) < len(plans):
+        _check_unlike(entries)
+    return entries
+
+
+def _check_unlike(entries: Sequence[Entry]) -> None:
+    """Refuse two plans that a decision could not tell apart."""
     seen: dict[tuple[str, int, int, int], list[Entry]] = {}
     for entry in entries:
         plan = entry.plan
@@ -64,7 +76,6 @@ def entries_of(job: Job) -> list[Entry]:
             found = f"two plans {plan.name!r} of {plan.gpus} GPUs on {nodes} with equal CPUs"
             raise InputError("plans", found, "plans that differ in name, GPUs, nodes or CPUs")
         same.append(entry)
-    return entries
 
 
 def _overlap(types: tuple[str, ...] | None, others: tuple[str, ...] | None) -> bool:
@@ -115,19 +126,12 @@ def _are_parts(held: Mapping[str, int], entry: Entry) -> bool:
 
 
 def _entry(position: int, plan: Plan, milli: int, mib: int) -> Entry:
-    if not plan.larger_parts:
-        return Entry(position, plan, _part(plan, milli, mib))
-    cpus = plan.gpus * milli if plan.cpus is None else milli_cpus(plan.cpus)
-    memory = plan.gpus * mib if plan.memory_gib is None else mebibytes(plan.memory_gib)
-    few = plan.gpus // plan.nodes
-    small, large = (Part(n, -(-cpus * n // plan.gpus), -(-memory * n // plan.gpus)) for n in (few, few + 1))
-    return Entry(position, plan, small, Larger(plan.larger_parts, large))
-
-
-def _part(plan: Plan, milli: int, mib: int) -> Part:
-    """Return what each part takes; CPUs or memory the plan does not say are what its job asks for with each GPU."""
-    return Part(
-        gpus=plan.gpus // plan.nodes,
-        milli=-(-(plan.gpus * milli if plan.cpus is None else milli_cpus(plan.cpus)) // plan.nodes),
-        mib=-(-(plan.gpus * mib if plan.memory_gib is None else mebibytes(plan.memory_gib)) // plan.nodes),
-    )
+    """Return what each part of a plan takes; what it does not say is what its job asks for with each GPU."""
+    gpus, nodes = plan.gpus, plan.nodes
+    cpus = gpus * milli if plan.cpus is None else milli_cpus(plan.cpus)
+    memory = gpus * mib if plan.memory_gib is None else mebibytes(plan.memory_gib)
+    few, more = divmod(gpus, nodes)
+    if not more:
+        return Entry(position, plan, Part(few, -(-cpus // nodes), -(-memory // nodes)))
+    small, large = (Part(n, -(-cpus * n // gpus), -(-memory * n // gpus)) for n in (few, few + 1))
+    return Entry(position, plan, small, Larger(more, large))

@@ -44,3 +44,40 @@ def test_known_parts_say_what_shares_say() -> None:
         assert np.array_equal(told, plain)
     assert known.of(shares[-2]) == [(1, 3), (5, 2)]
     assert shares[-2].tolist() == [0, 3, 0, 0, 0, 2, 0, 0, 0]
+
+
+def tightest_nodes(free, parts, among):
+    """Return the nodes of parts by looking at all of them: the fewest free GPUs, then the first."""
+    found = []
+    for gpus, *others in parts:
+        able = [
+            (int(free[0][node]), node)
+            for node in range(len(free[0]))
+            if among >> node & 1 and node not in found and free[0][node] >= gpus
+            if all(need <= has[node] for need, has in zip(others, free[1:], strict=True))
+        ]
+        if not able:
+            return None
+        found.append(min(able)[1])
+    return found
+
+
+@pytest.mark.parametrize("nodes", [3, 40, 2 * FEW_NODES])
+def test_parts_of_plans_are_on_the_tightest_nodes_that_have_room(nodes: int) -> None:
+    draw, placed = Random(nodes), 0
+    for _ in range(6):
+        free = np.array([[draw.randint(0, 8), draw.randint(0, 40), draw.randint(0, 60)] for _ in range(nodes)]).T
+        sets = RoomSets(*free.tolist())
+        for _ in range(2 * nodes):
+            part = draw.choice([1, 1, 2, 4]), draw.randint(0, 20), draw.randint(0, 20)
+            parts = [(part[0] + 1, *part[1:])] * draw.choice([0, 0, 1]) + [part] * draw.choice([1, 1, 2])
+            among = draw.choice([-1, -1, draw.getrandbits(nodes)])
+            expected = tightest_nodes(free, parts, among)
+            given = None if expected is None else [(node, part[0]) for node, part in zip(expected, parts, strict=True)]
+            assert sets.fit_parts(parts, among) == given
+            if expected is not None:
+                sets.take_parts(parts, expected)
+                for node, needs in zip(expected, parts, strict=True):
+                    free[:, node] -= needs
+                placed += 1
+    assert placed > 6

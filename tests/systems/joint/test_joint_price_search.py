@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from muri_opt.systems.joint.partners import heaviest_first
-from muri_opt.systems.joint.sizes import _price
+from muri_opt.systems.joint.sizes import _fill, _price
 
 
 def one_by_one(gain):
@@ -64,3 +64,34 @@ def test_groups_that_are_settled_need_not_be_asked(seed):
     expected, asked = bisected(value, counts, gpus)
     assert price == expected
     assert chosen.tolist() == asked.tolist()
+
+
+def filled(value, counts, chosen, left):
+    """Return the sizes after giving away what is left, all groups being looked at in every step."""
+    chosen = chosen.copy()
+    while left > 0:
+        steps = [
+            ((value[u, k] - value[u, chosen[u]]) / (counts[k] - counts[chosen[u]]), -u, -k)
+            for u in range(len(value))
+            for k in range(len(counts))
+            if 0 < counts[k] - counts[chosen[u]] <= left and value[u, k] > value[u, chosen[u]]
+        ]
+        if not steps:
+            break
+        _, group, size = max(steps)
+        left -= counts[-size] - counts[chosen[-group]]
+        chosen[-group] = -size
+    return chosen
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_what_is_left_goes_where_it_adds_most_whoever_is_looked_at_again(seed):
+    rng = np.random.default_rng(seed)
+    groups, sizes, left = (int(rng.integers(1, most)) for most in (12, 9, 30))
+    counts = np.append(0, np.sort(rng.choice(np.arange(1, 20), size=sizes, replace=False)))
+    value = np.column_stack([np.zeros(groups), rng.integers(0, 6, (groups, sizes)).cumsum(axis=1)]).astype(np.float64)
+    value[:, 1:][rng.random((groups, sizes)) < 0.2] = 0.0
+    chosen = rng.integers(0, sizes + 1, groups)
+    expected = filled(value, counts, chosen, left)
+    _fill(value, counts, chosen, left)
+    assert chosen.tolist() == expected.tolist()
