@@ -6,7 +6,6 @@ import io
 import json
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
@@ -67,17 +66,6 @@ def objects(document: Any) -> Iterator[Object]:
 def of_kind(every: Sequence[Object], kind: str) -> list[Object]:
     """Return the objects of a kind."""
     return [one for one in every if one.get("kind") == kind]
-
-
-@contextmanager
-def shape_told(what: str) -> Iterator[None]:
-    """Refuse, by name, objects that do not have the shape that their kind has."""
-    try:
-        yield
-    except InputError as error:
-        raise error.inside(what) from None
-    except (AttributeError, KeyError, TypeError, ValueError, OverflowError) as error:
-        raise InputError(what, str(error)[:200], "the shape that such objects have in Kubernetes") from None
 
 
 def name_of(one: Object) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from muri_opt.cli.kube.nodes import keeping_taints, level_labels, read_node
-from muri_opt.cli.kube.objects import Object, documents, name_of, objects, of_kind, shape_told, spec
+from muri_opt.cli.kube.objects import Object, documents, name_of, objects, of_kind, spec
 from muri_opt.cli.kube.pods import (
     OVER,
     Gang,
@@ -25,6 +25,8 @@ from muri_opt.cli.kube.pods import (
 from muri_opt.cli.kube.queues import local_queues, read_tenants
 from muri_opt.cli.kube.volcano import is_volcano, volcano_gangs, volcano_nodes
 from muri_opt.cli.ledger import Ledger
+from muri_opt.cli.running_room import with_room
+from muri_opt.cli.shape_told import shape_told
 from muri_opt.errors import InputError
 from muri_opt.rounds import Cluster, Job, Round, Tenant
 
@@ -53,7 +55,7 @@ def read_kube(files: Sequence[str]) -> tuple[Round, Ledger]:
         raise InputError(
             ", ".join(files)[:200], "no nodes", "nodes, as 'kubectl get nodes,pods -A -o json' prints them"
         )
-    with shape_told("objects"):
+    with shape_told("objects", "Kubernetes"):
         return reader.round_(), reader.ledger
 
 
@@ -64,20 +66,20 @@ class _Reader:
         self.ledger = Ledger()
         self._every = every
         records = of_kind(every, "Node")
-        with shape_told("nodes"):
+        with shape_told("nodes", "Kubernetes"):
             self._levels = level_labels(of_kind(every, "Topology"))
             self._taints = keeping_taints(records)
             self.nodes = {node.id: node for node in (read_node(one, self._levels) for one in records)}
             self.nodes |= {node.id: node for document in dumps for node in volcano_nodes(document)}
         self._largest = max((node.gpus for node in self.nodes.values()), default=0)
-        with shape_told("queues"):
+        with shape_told("queues", "Kubernetes"):
             self._tenants = read_tenants(every, self.ledger)
             self._local = local_queues(every)
-        with shape_told("pods"):
+        with shape_told("pods", "Kubernetes"):
             self._groups = {name_of(one): one for one in of_kind(every, "PodGroup")}
             gangs = [*self._gangs(), *(gang for document in dumps for gang in volcano_gangs(document))]
             self._jobs = [job for gang in gangs for job in jobs_of(self._here(gang), self._largest, self.ledger)]
-        with shape_told("workloads"):
+        with shape_told("workloads", "Kubernetes"):
             self._jobs += [job for one in of_kind(every, "Workload") for job in self._workload(one)]
         self.ledger.jobs_read, self.ledger.nodes_read = len(self._jobs), len(self.nodes)
         for one in every:
@@ -91,9 +93,10 @@ class _Reader:
         now = max((moment for moment in moments if moment is not None), default=0.0)
         named_tenants = {job.tenant for job in self._jobs if job.tenant is not None}
         tenants = self._tenants | {name: Tenant(id=name) for name in sorted(named_tenants - set(self._tenants))}
-        cluster = Cluster(levels=self._levels, nodes=tuple(self.nodes.values()), tenants=tuple(tenants.values()))
-        jobs = {job.id: job for job in self._jobs}
-        return Round(format="muri-opt/round/2", name="kubernetes", now=now, cluster=cluster, jobs=tuple(jobs.values()))
+        jobs = tuple({job.id: job for job in self._jobs}.values())
+        nodes = with_room([*self.nodes.values()], jobs, self.ledger)
+        cluster = Cluster(levels=self._levels, nodes=nodes, tenants=tuple(tenants.values()))
+        return Round(format="muri-opt/round/2", name="kubernetes", now=now, cluster=cluster, jobs=jobs)
 
     def _gangs(self) -> list[Gang]:
         pods: dict[str, list[Object]] = {}

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from muri_opt.cli.ledger import Ledger
+from muri_opt.cli.shape_told import shape_told
 from muri_opt.cli.slurm.text import gpus_in, node_names, node_state, number, word
 from muri_opt.errors import InputError
 from muri_opt.rounds import Node
@@ -24,7 +25,8 @@ def node_records(text: Mapping[str, Any]) -> list[Record]:
     if isinstance(text.get("nodes"), list):
         return list(text["nodes"])
     if isinstance(text.get("sinfo"), list):
-        return _ungrouped(text["sinfo"])
+        with shape_told("sinfo", "Slurm"):
+            return _ungrouped(text["sinfo"])
     raise InputError("nodes", f"an object with {_keys(text)}", "'nodes' (scontrol show nodes --json) or 'sinfo'")
 
 
@@ -38,7 +40,7 @@ def job_records(text: Mapping[str, Any]) -> list[Record]:
 class Nodes:
     """The nodes of a round, as far as the jobs that are there can tell them apart.
 
-    ``levels`` are the sets of features of which the nodes of a job are to have one and the same.
+    ``levels`` are the sets of features of which the nodes of a job are to have one and the same, if a node has any.
     """
 
     def __init__(self, records: Sequence[Record], jobs: Sequence[Record], ledger: Ledger) -> None:
@@ -50,6 +52,7 @@ class Nodes:
         self._ledger = ledger
         self.nodes = [self._node(record) for record in records if record.get("name")]
         self.by_name = {node.id: node for node in self.nodes}
+        self.levels = [level for level in self.levels if any(level in (node.levels or {}) for node in self.nodes)]
 
     def memory(self, job: Record, gpu_type: str | None) -> tuple[float, bool]:
         """Return the memory of the smallest node that a job may be on, and whether others have more."""

@@ -12,10 +12,14 @@ from math import ceil
 from typing import Any, Final
 
 from muri_opt.cli.ledger import Ledger
+from muri_opt.cli.running_room import with_room
+from muri_opt.cli.shape_told import shape_told
 from muri_opt.cli.slurm.nodes import ALIKE, Nodes, Record
 from muri_opt.cli.slurm.text import gib, gpus_in, node_names, number, part, tasks, word
 from muri_opt.rounds import Cluster, Job, NodeRange, Plan, Round, Tenant, Within
+from muri_opt.rounds.error_text import shown
 from muri_opt.rounds.job_demands import MAX_PRIORITY
+from muri_opt.rounds.quantities import MAX_SECONDS, MIB_PER_GIB
 
 RUNNING: Final = frozenset({"RUNNING", "CONFIGURING", "COMPLETING", "SUSPENDED", "STOPPED", "SIGNALING", "STAGE_OUT"})
 """States in which a job holds what it was given."""
@@ -36,25 +40,32 @@ class Reading:
 def read_slurm(jobs: Sequence[Record], nodes: Sequence[Record], now: float | None = None) -> Reading:
     """Return the records of jobs that run or wait as a round; ``now`` is taken from the records if it is not given."""
     ledger = Ledger(jobs_read=len(jobs), nodes_read=len(nodes))
-    live = [job for job in jobs if word(job.get("job_state")) in RUNNING | WAITING]
-    ledger.over = len(jobs) - len(live)
-    moments = (number(job.get(field)) for job in live for field in ("submit_time", "last_sched_evaluation"))
-    moment = max(moments, default=0.0) if now is None else now
-    read = Nodes(nodes, live, ledger)
+    with shape_told("jobs", "Slurm"):
+        live = [job for job in jobs if word(job.get("job_state")) in RUNNING | WAITING]
+        ledger.over = len(jobs) - len(live)
+        moments = (number(job.get(field)) for job in live for field in ("submit_time", "last_sched_evaluation"))
+        moment = max(moments, default=0.0) if now is None else now
+    with shape_told("nodes", "Slurm"):
+        read = Nodes(nodes, live, ledger)
     reader = _Reader(nodes=read, ledger=ledger, now=moment)
     found, records = list[Job](), dict[str, Record]()
     for record in live:
-        for job in reader.jobs(record):
-            found.append(job)
-            records[job.id] = record
-    cluster = Cluster(levels=tuple(read.levels), nodes=tuple(read.nodes), tenants=tuple(reader.tenants.values()))
+        with shape_told(f"job {shown(record.get('job_id'))}", "Slurm"):
+            for job in reader.jobs(record):
+                found.append(job)
+                records[job.id] = record
+    room = with_room(read.nodes, found, ledger)
+    cluster = Cluster(levels=tuple(read.levels), nodes=room, tenants=tuple(reader.tenants.values()))
     round_ = Round(format="muri-opt/round/2", name="slurm", now=moment, cluster=cluster, jobs=tuple(found))
     return Reading(round_=round_, ledger=ledger, records=records)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Shape:
-    """The GPUs of a job at its least size, on how many nodes, and how many on each node where that is said."""
+    """The GPUs of a job at its least size, on how many nodes, and how many on each node where that is said.
+
+    Of a running job it is what it holds: the ``placement``, which is ``part`` of all that it has.
+    """
 
     gpus: int
     gpu_type: str | None
@@ -62,6 +73,8 @@ class _Shape:
     most: int | None
     each: int | None
     widest: int
+    placement: Mapping[str, int] | None = None
+    part: float = 1.0
 
 
 class _Reader:
@@ -81,9 +94,14 @@ class _Reader:
         if shape is None:
             self._without_gpus(name, job)
             return
-        if word(job.get("job_state")) in RUNNING and _placement(job) is None:
-            self._ledger.job(name, "runs, and its record does not say on which GPUs")
-            return
+        if word(job.get("job_state")) in RUNNING:
+            held = _placement(job)
+            if held is None:
+                self._ledger.job(name, "runs, and its record does not say on which GPUs")
+                return
+            shape = self._as_held(name, shape, held)
+            if shape is None:
+                return
         if job.get("licenses"):
             self._ledger.job(name, f"licences: {job['licenses']}")
         account = str(job.get("account") or "") or None
@@ -99,6 +117,29 @@ class _Reader:
         names = [f"{name}_{task}" for task in several] or [name]
         yield from (Job(id=one, gpus=shape.gpus, **said) for one in names)
 
+    def _as_held(self, name: str, shape: _Shape, held: Mapping[str, int]) -> _Shape | None:
+        """Return what a running job holds of the nodes that are listed, as what it asks for; ``None`` if nothing."""
+        here = {node: gpus for node, gpus in held.items() if node in self._nodes.by_name}
+        if len(here) < len(held):
+            self._ledger.job(name, "runs on nodes that are not listed, too" if here else "runs on nodes not listed")
+        if not here:
+            return None
+        if sum(held.values()) != shape.gpus and shape.widest == shape.least:
+            self._ledger.job(name, "holds another number of GPUs than it asks for: counted as asking for that")
+        count, even = len(here), shape.each is not None and len({*here.values()}) == 1
+        each = next(iter(here.values())) if even else None
+        gpus = sum(here.values())
+        return _Shape(
+            gpus=gpus,
+            gpu_type=shape.gpu_type,
+            least=count,
+            most=count,
+            each=each,
+            widest=count,
+            placement=here,
+            part=gpus / sum(held.values()),
+        )
+
     def _without_gpus(self, name: str, job: Record) -> None:
         """Take what a running job without GPUs has off its nodes; one that waits is not in the round."""
         held = [one for one in node_names(job.get("nodes")) if one in self._nodes.by_name]
@@ -113,20 +154,21 @@ class _Reader:
     def _said(self, name: str, job: Record, shape: _Shape) -> dict[str, Any]:
         """Return the fields of a job beside its id, GPUs and tenant."""
         features, runs = str(job.get("features") or ""), word(job.get("job_state")) in RUNNING
-        alike = features.startswith("[")
+        alike = ALIKE + features[1:-1] if features.startswith("[") else None
         self._note(name, job, shape)
         begins = number(job.get("eligible_time"))
         limit = MINUTE * number(job.get("time_limit"))
+        limit = limit if limit <= MAX_SECONDS else 0.0  # no limit is the largest number that older versions have
         each = shape.each or 0
         widths = range(shape.least, shape.widest + 1) if shape.widest > shape.least else ()
         executed = max(self._now - (number(job.get("start_time")) or self._now), 0.0) if runs else 0.0
         return {
             "user": str(job.get("user_name") or "") or None,
             "submitted": number(job.get("submit_time")),
-            "cpus": number(job.get("cpus")),
-            "memory_gib": self._memory(name, job, shape),
+            "cpus": number(job.get("cpus")) * shape.part,
+            "memory_gib": self._memory(name, job, shape) * shape.part,
             "state": "running" if runs else "waiting",
-            "placement": _placement(job) if runs else None,
+            "placement": shape.placement,
             "executed_seconds": executed if runs else None,
             **_length(limit - executed if limit else None),
             "priority": min(int(number(job.get("priority"))), MAX_PRIORITY),
@@ -135,9 +177,9 @@ class _Reader:
             "even": shape.each is not None,
             "plans": tuple(Plan(name=f"{n} nodes", gpus=n * each, nodes=n, throughput=float(n)) for n in widths)
             or None,
-            "requires": tuple(_requires(job, features)),
+            "requires": tuple(_requires(job, features, alike in self._nodes.levels)),
             "excludes": (f"nodes={job['excluded_nodes']}",) if job.get("excluded_nodes") else (),
-            "within": Within(level=ALIKE + features[1:-1]) if alike else None,
+            "within": Within(level=alike) if alike in self._nodes.levels else None,
             "preemptible": False,
             "held": None if runs else _held(job),
             "not_before": begins if begins > self._now and not runs else None,
@@ -161,9 +203,10 @@ class _Reader:
         if number(job.get("memory_per_node")) or number(job.get("memory_per_cpu")):
             return gib(job.get("tres_req_str")) or 0.0
         least, several = self._nodes.memory(job, shape.gpu_type)
+        share = shape.gpus / MIB_PER_GIB  # all of a node in equal parts, which must not be rounded up
         if several:
             self._ledger.job(name, "asks for no memory and is given all of a node: counted as that of the smallest")
-        return least * shape.least
+        return least * shape.least // share * share
 
 
 def _shape(job: Record) -> _Shape | None:
@@ -173,8 +216,8 @@ def _shape(job: Record) -> _Shape | None:
     times = {"tres_per_node": least, "tres_per_job": 1, "tres_per_task": int(number(job.get("tasks"))) or 1}
     for field, multiple in times.items():
         asked = gpus_in(job.get(field))
-        if asked:
-            count, whole = sum(asked.values()), field == "tres_per_node"
+        count, whole = sum(asked.values()), field == "tres_per_node"
+        if count:
             return _Shape(
                 gpus=count * multiple,
                 gpu_type=next(iter(asked)) if len(asked) == 1 else None,
@@ -193,14 +236,11 @@ def _length(seconds: float | None) -> dict[str, Any]:
     return {"iteration_seconds": 1.0, "remaining_iterations": max(ceil(seconds), 1)}
 
 
-def _plan(each: int, width: int) -> Plan:
-    return Plan(name=f"{width} nodes", gpus=width * each, nodes=width, throughput=float(width))
-
-
-def _requires(job: Record, features: str) -> Iterator[str]:
+def _requires(job: Record, features: str, is_level: bool) -> Iterator[str]:
+    """Yield the labels that a job asks for; features of which no node has any are a label that no node has."""
     if job.get("partition"):
         yield f"partition={job['partition']}"
-    if features and not features.startswith("["):
+    if features and not is_level:
         yield from [features] if "|" in features else features.split("&")
     if job.get("required_nodes"):
         yield f"nodes={job['required_nodes']}"

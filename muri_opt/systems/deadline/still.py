@@ -13,6 +13,7 @@ from msgspec.structs import force_setattr, replace
 
 from muri_opt.rounds import Budget, Job, Round
 from muri_opt.rounds.amounts import Ints
+from muri_opt.rounds.eligibility import is_lost
 from muri_opt.rounds.memoise import recalled
 from muri_opt.systems.capacity import Leftover
 from muri_opt.systems.deadline.admission import elastic_flow
@@ -116,13 +117,19 @@ def _sizes_now(round_: Round) -> dict[int, int]:
 
 
 def _after(round_: Round, shares: Shares) -> Round:
-    """Return the round in which these jobs run, and all others wait."""
+    """Return the round in which these jobs run, and all others wait.
+
+    One that is stopped and may not be moved is held there: once it waits it could start anywhere, which in this round
+    would move it.
+    """
     nodes, jobs = round_.cluster.nodes, []
     for place, job in enumerate(round_.jobs):
         held = None
         if place in shares:
             held = {nodes[s].id: int(shares[place][s]) for s in shares[place].nonzero()[0].tolist()}
         jobs.append(_then(job, held))
+        if held is None and job.stays_put and not is_lost(round_, place):
+            force_setattr(jobs[-1], "held", "it may not be moved")
     return replace(round_, jobs=tuple(jobs))
 
 

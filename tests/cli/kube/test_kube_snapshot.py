@@ -121,6 +121,14 @@ def test_what_runs_holds_what_it_requests(read: Any) -> None:
     }
 
 
+def test_a_node_whose_gpus_have_failed_has_those_that_pods_hold(read: Any) -> None:
+    failed = node("n1")
+    failed["status"]["allocatable"][GPU] = "1"
+    round_, ledger = read(listed(failed, pod("runs", 2, "n1"), pod("waits", 1)))
+    assert decided(round_) == {"team/runs": {"n1": 2}}
+    assert ledger.nodes == {"what runs there holds more GPUs than it has: counted as having that": ["n1"]}
+
+
 def test_a_gang_that_runs_in_part_is_two_jobs(read: Any) -> None:
     round_, ledger = read(listed(node("n1"), pod("a", 1, "n1", group="g"), pod("b", 1, group="g")))
     assert [(job.id, job.state) for job in round_.jobs] == [("team/g", "running"), ("team/g#waiting", "waiting")]

@@ -118,3 +118,21 @@ def test_within_a_budget_what_runs_goes_on() -> None:
             found = policy.decide_within(round_, 0, spent)
             assert found == stays
             assert broken_rules(round_, found, "deadline") == []
+
+
+def test_a_job_that_is_stopped_and_may_not_be_moved_is_not_started_elsewhere_at_once() -> None:
+    put = Job(
+        id="put",
+        gpus=1,
+        scaling={1: 1.0, 2: 2.0, 4: 4.0},
+        iteration_seconds=1.0,
+        remaining_iterations=60,
+        state="running",
+        placement={"n0": 4},
+        movable=False,
+    )
+    first = Job(id="first", gpus=1, priority=1)
+    round_ = Round(cluster=Cluster(nodes=(Node(id="n0", gpus=4),)), jobs=(put, first))
+    result = solve_round(round_, "deadline", "heuristic")
+    assert result.certificate.violations == ()
+    assert places(result.answer) == {"first": {"n0": 1}}
