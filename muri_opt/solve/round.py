@@ -42,14 +42,19 @@ def solve_round(
     (5, 5, ['job-0', 'job-2'])
     """
     chosen = policy_from(policy)
+    check_method(method)
+    asked = limits or Limits()
+    with collector_waits(asked):
+        return _solved(round_, chosen, method, asked)
+
+
+def check_method(method: str) -> None:
+    """Refuse what is no method of :func:`solve_round`."""
     kind, _, backend = method.partition("@")
     if kind not in ("heuristic", "exact", "auto") or (backend and kind != "exact"):
         raise unknown_name("method", method, ["heuristic", "auto", "exact", *(f"exact@{name}" for name in BACKENDS)])
     if "@" in method and backend not in BACKENDS:
         raise unknown_name("backend", backend, BACKENDS)
-    asked = limits or Limits()
-    with collector_waits(asked):
-        return _solved(round_, chosen, method, asked)
 
 
 def _solved(round_: Round, chosen: Policy, method: str, limits: Limits) -> Result:

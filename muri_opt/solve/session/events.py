@@ -16,6 +16,7 @@ from msgspec.structs import force_setattr, replace
 from muri_opt.errors import InputError
 from muri_opt.rounds import Cluster, Decision, Job, Node, Together
 from muri_opt.rounds.error_text import listed, shown
+from muri_opt.rounds.field_checks import check_kind
 from muri_opt.rounds.round import ROUND_FORMATS, Format
 from muri_opt.solve.session.progress_columns import check_names, with_columns
 from muri_opt.solve.session.state import COUNTED, Pending, State, counted, stopped
@@ -42,6 +43,7 @@ class Submitted(_Line, frozen=True, tag="submit"):
 
     def check(self, state: State) -> None:
         """Refuse a name that a job has already, and what would make no round."""
+        check_kind("job", self.job, Job)
         if self.job.id in state.jobs:
             raise InputError("job", f"{shown(self.job.id)} twice", "the name of no job that has not ended")
         if self.job.placement:
@@ -162,6 +164,7 @@ class NodeAdded(_Line, frozen=True, tag="add-node"):
 
     def check(self, state: State) -> None:
         """Refuse a name that a node has already, but for one that drains and can hold what runs on it."""
+        check_kind("node", self.node, Node)
         place = state.cluster.node_index.get(self.node.id)
         if place is not None and state.cluster.nodes[place].state == "up":
             allowed = "the name of no node of the cluster, or of one that drains"

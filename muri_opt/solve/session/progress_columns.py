@@ -82,4 +82,4 @@ def _check(field: str, jobs: Sequence[str], column: Any, kinds: str, most: float
         return
     good = (column >= 0) & (column <= most) if column.dtype.kind in kinds else np.zeros(len(jobs), dtype=np.bool_)
     place = int(np.argmin(good))
-    raise InputError(f"{field} of job {shown(jobs[place])}", shown(column[place]), allowed)
+    raise InputError(f"{field} of job {shown(jobs[place])}", shown(column[place : place + 1].tolist()[0]), allowed)

@@ -12,9 +12,11 @@ from typing import Final
 
 from muri_opt.errors import InputError
 from muri_opt.rounds import Changes, Cluster, Decision, Job, Limits, Node, Result, Round, Together, changes
+from muri_opt.rounds.error_text import shown
+from muri_opt.rounds.field_checks import check_kind
 from muri_opt.rounds.round import DEFAULT_RESOURCES, ROUND_FORMATS, Format
 from muri_opt.solve.collector import collector_waits
-from muri_opt.solve.round import solve_round
+from muri_opt.solve.round import check_method, solve_round
 from muri_opt.solve.session.events import (
     Acknowledged,
     AllProgressed,
@@ -88,6 +90,8 @@ class Session:
         journal: str | os.PathLike[str] | Journal | None = None,
     ) -> None:
         self.policy, self.method, self.limits = policy_from(policy), method, limits or Limits()
+        check_method(method)
+        check_kind("limits", self.limits, Limits)
         self._state = State(cluster=cluster, resources=resources, together=together, name=name, format=round_format)
         self._lock, self._closed = RLock(), False
         self._state.round_()  # refuses what no round can hold
@@ -240,11 +244,14 @@ class Session:
     def acknowledge(self, step: Step | int, failed: Mapping[str, str] | None = None) -> None:
         """Say that a step, or the one of a number, was carried out, but for jobs that ``failed`` to, each with why."""
         number = step.number if isinstance(step, Step) else step
+        if failed is not None and not isinstance(failed, Mapping):
+            raise InputError("failed", shown(failed), "why jobs failed, by their ids")
         self._tell(Acknowledged(number=number, failed=dict(failed or {})))
 
     def compact(self) -> None:
         """Write the journal anew, as long as what it says now; done from time to time without being asked."""
         with self._lock:
+            self._check_open()
             if self._journal is not None:
                 self._journal.compact(Snapshot.of(self._state))
 
@@ -268,14 +275,17 @@ class Session:
     def _tell(self, event: Event) -> None:
         """Check an event, write it down, apply it."""
         with self._lock:
-            if self._closed:
-                raise InputError("session", "one that was closed", "an open one; Session.resume() opens its journal")
+            self._check_open()
             event.check(self._state)
             if self._journal is not None:
                 self._journal.append(event)
             event.apply(self._state)
             if self._journal is not None and self._journal.size > max(LEAST_SIZE, MOST_GROWTH * self._journal.start):
                 self._compact_if_possible(self._journal)
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise InputError("session", "one that was closed", "an open one; Session.resume() opens its journal")
 
     def _compact_if_possible(self, journal: Journal) -> None:
         """Write the journal anew; a disk that has no room for both leaves it as it is, and the event stands."""

@@ -25,6 +25,7 @@ from muri_opt.rounds.memoise import recalled
 from muri_opt.rounds.quantities import MIB_PER_GIB, MILLI_PER_CPU
 from muri_opt.rounds.sharing_now import on_same_gpus
 from muri_opt.systems.capacity.binding_in_sets import kept_back
+from muri_opt.systems.capacity.going_on import check_left
 from muri_opt.systems.capacity.lacking_amounts import MOST_HOLDERS
 
 _SHUT: Final = {"down": "are down", "drain": "drain"}
@@ -85,6 +86,7 @@ def _set_apart(round_: Round, keep: Keep, sharing: bool) -> SetApart:
     back = round_.waits_by_order
     shut = {node.id for node in round_.cluster.nodes if node.state != "up"}
     kept, left = keep(round_, groups)
+    check_left(round_, left)
     away = {job for group in groups for job in group}
     jobs = tuple(_open(job, shut) for place, job in enumerate(round_.jobs) if place not in away and not back[place])
     waiting = tuple(_waiting(round_, place) for place in back.nonzero()[0].tolist())

@@ -11,6 +11,7 @@ from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import Ints
 from muri_opt.systems.capacity.free_capacity import Leftover
 from muri_opt.systems.capacity.gang_fit import fewest_nodes, held_gpus
+from muri_opt.systems.capacity.going_on import no_room_for
 from muri_opt.systems.capacity.held_parts import held_parts
 from muri_opt.systems.capacity.known_parts import KnownParts
 from muri_opt.systems.capacity.room_sets import RoomSets
@@ -93,6 +94,5 @@ def check_pinned(round_: Round, policy: str) -> None:
             found = f"false, for a job that asks for {asks} GPUs and runs with {held.sum()}"
             raise InputError(where, found, f"a job that may be stopped: the policy {policy!r} places whole gangs")
         if (held > left.room(job)).any():
-            found = "false, for a job that shares its GPUs with another that may not be stopped"
-            raise InputError(where, found, f"a job that may be stopped: under the policy {policy!r} no jobs share GPUs")
+            raise no_room_for(round_, job, held, left, policy)
         left.take(held, job)

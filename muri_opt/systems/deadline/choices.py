@@ -15,6 +15,7 @@ from muri_opt.rounds.amounts import Ints
 from muri_opt.rounds.memoise import recalled
 from muri_opt.rounds.quantities import microseconds
 from muri_opt.systems.capacity import Leftover
+from muri_opt.systems.capacity.going_on import no_room_for
 from muri_opt.systems.capacity.held_parts import held_parts
 from muri_opt.systems.capacity.node_sets import NodeSets, node_sets
 from muri_opt.systems.capacity.shares import flat
@@ -176,6 +177,5 @@ def check_stays(round_: Round, choices: Choices, policy: str) -> None:
                 where, found, f"a job that may be stopped, or that the policy {policy!r} could give as many"
             )
         if (choices.held[job] > left.room(job)).any():
-            found = "false, for a job that shares its GPUs with another that may not be stopped"
-            raise InputError(where, found, f"a job that may be stopped: under the policy {policy!r} no jobs share GPUs")
+            raise no_room_for(round_, job, choices.held[job], left, policy)
         left.take(choices.held[job], job)

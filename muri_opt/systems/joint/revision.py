@@ -22,6 +22,7 @@ from muri_opt.rounds.amounts import Ints
 from muri_opt.rounds.anytime import Steps, last_of
 from muri_opt.rounds.sharing_now import Held
 from muri_opt.systems.joint.group_value import Group, Place
+from muri_opt.systems.joint.home_room import within_room
 from muri_opt.systems.joint.job_model import Floats
 from muri_opt.systems.joint.offers import Offers
 from muri_opt.systems.joint.quota_search import Searched, placed_beside, searched, within_quotas
@@ -145,7 +146,7 @@ class _Look:
             for group, held in running.items()
             if fixed.isdisjoint(group) and self.state.at_home(group, held) is not None
         }
-        return within_quotas(round_, self.beside.fixed | able)
+        return within_room(self.state, within_quotas(round_, self.beside.fixed | able))
 
     @property
     def kept_beside(self) -> int:

@@ -15,9 +15,10 @@ def kept_plans(round_: Round, groups: Groups) -> tuple[tuple[Assignment, ...], F
     left, kept = FreeCapacity(round_.amounts), list[Assignment]()
     for (place,) in groups:
         job = round_.jobs[place]
-        entry = _present(job, f"jobs[{place}] ({job.id!r})")
         held = job.placement or {}
         nodes = sorted(held, key=round_.cluster.node_index.__getitem__)
+        types = {round_.cluster.nodes[round_.cluster.node_index[node]].gpu_type for node in nodes}
+        entry = _present(job, types, f"jobs[{place}] ({job.id!r})")
         for node in nodes:
             left.occupy(round_.cluster.node_index[node], *entry.of_size(held[node]))
         if job.guarantee is not None:
@@ -34,9 +35,12 @@ def kept_plans(round_: Round, groups: Groups) -> tuple[tuple[Assignment, ...], F
     return tuple(kept), left
 
 
-def _present(job: Job, where: str) -> Entry:
-    found = next((entry for entry in entries_of(job) if is_home(job, entry)), None)
+def _present(job: Job, types: set[str | None], where: str) -> Entry:
+    """Return the plan by which a job runs on nodes of these GPU types; plans of one name may be for several types."""
+    able = (one for one in entries_of(job) if one.plan.types is None or types.issubset(one.plan.types))
+    found = next((entry for entry in able if is_home(job, entry)), None)
     if found is None:
         held = f"{job.plan!r} on {dict(job.placement or {})}, for a job that goes on as it is"
-        raise InputError(f"{where}.plan", held, "one of its plans, with its GPUs in equal parts on as many nodes")
+        allowed = "one of its plans, with its GPUs in equal parts on as many nodes of a type that it is for"
+        raise InputError(f"{where}.plan", held, allowed)
     return found

@@ -34,6 +34,7 @@ from muri_opt.verify.joint.plans import parts_of, plan_breaches, planned
 from muri_opt.verify.joint.reasons import joint_reasons, rooms_left
 from muri_opt.verify.joint.rules import SETTINGS, Joint
 from muri_opt.verify.joint.value import NANO, Workers, workers_of
+from muri_opt.verify.plans.plan_choices import is_for, types_of
 from muri_opt.verify.settings import Setting
 from muri_opt.verify.waiting_reasons import true_reasons
 
@@ -115,7 +116,8 @@ class JointChapter(Chapter):
         plans = self._workers.jobs[self.round_.job_index[members[0].id]].plans if len(members) == 1 else ()
         if not plans:
             return super().cpus(members, assignment)
-        named = (one for one in plans if one.plan.name == assignment.plan)
+        types = types_of(self.round_, assignment)
+        named = (one for one in plans if one.plan.name == assignment.plan and is_for(one, types))
         shaped = next((one for one in named if one.has_parts(assignment.gpus.values())), None)
         if shaped is None:
             return {}

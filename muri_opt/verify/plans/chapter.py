@@ -24,7 +24,7 @@ from muri_opt.verify.chapter import Amounts, Bound, Chapter, best_bound, linear
 from muri_opt.verify.plans.counting import counted_plans
 from muri_opt.verify.plans.dual_bound import planned_bound
 from muri_opt.verify.plans.optimum import planned_optimum
-from muri_opt.verify.plans.plan_choices import PlanChoices, has_shape
+from muri_opt.verify.plans.plan_choices import PlanChoices, has_shape, is_for, types_of
 from muri_opt.verify.plans.rules import plan_breaches, plan_reasons, taken_by_plans
 from muri_opt.verify.plans.rules_at_once import keeps_rules, reasons_at_once
 from muri_opt.verify.plans.value import BY_WORTH, Planned
@@ -153,11 +153,11 @@ class PlanChapter(Chapter):
         return None
 
     def cpus(self, members: Sequence[Job], assignment: Assignment) -> dict[str, float]:
-        """Return the CPUs of the parts of the plan that the assignment names."""
-        nodes = sorted(assignment.gpus)
+        """Return the CPUs of the parts of the plan that the assignment names, of the one for its GPU type."""
+        nodes, types = sorted(assignment.gpus), types_of(self.round_, assignment)
         for job in members[:1]:
             for entry in self.menu.entries[self.round_.job_index[job.id]]:
-                if has_shape(entry, assignment):
+                if has_shape(entry, assignment) and is_for(entry, types):
                     milli = {node: entry.piece_with(assignment.gpus[node]).milli for node in nodes}
                     return {node: cpus / 1000 for node, cpus in milli.items()} if any(milli.values()) else {}
         return {}

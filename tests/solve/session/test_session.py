@@ -76,6 +76,10 @@ def test_what_cannot_have_happened_is_refused_and_changes_nothing() -> None:
         (lambda: session.adopt(20.0, Decision(assignments=(Assignment(jobs=("b",), gpus={"n9": 1}),))), "'n9'"),
         (lambda: session.acknowledge(1), "the last step that was decided: step 2"),
         (lambda: session.acknowledge(step, failed={"x": "lost"}), "'x'"),
+        (lambda: session.acknowledge(step, failed=["b"]), "why jobs failed, by their ids"),
+        (lambda: session.submit({"id": "c", "gpus": 1}), "a Job"),
+        (lambda: session.add_node("n9"), "a Node"),
+        (lambda: session.progress_all(["a"], remaining_iterations=[-2]), "found -2"),
     ):
         with pytest.raises(InputError) as error:
             happened()
@@ -260,9 +264,16 @@ def test_a_job_that_was_found_running_after_a_step_goes_on_and_what_is_in_its_wa
 def test_a_closed_session_takes_no_more_events() -> None:
     session = Session(CLUSTER, "srtf", "heuristic")
     session.close()
-    for call in (lambda: session.submit(a_job("a")), lambda: session.decide(1.0)):
+    for call in (lambda: session.submit(a_job("a")), lambda: session.decide(1.0), session.compact):
         with pytest.raises(InputError, match="one that was closed"):
             call()
+
+
+def test_how_to_decide_is_checked_before_a_journal_is_begun(tmp_path: Path) -> None:
+    for said, words in (({"method": "heuristics"}, "heuristic"), ({"limits": 5}, "a Limits")):
+        with pytest.raises(InputError, match=words):
+            Session(CLUSTER, "srtf", journal=tmp_path / "state.jsonl", **said)
+    assert not (tmp_path / "state.jsonl").exists()
 
 
 def test_a_decision_that_breaks_rules_is_refused_and_changes_nothing() -> None:

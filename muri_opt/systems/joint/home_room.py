@@ -1,0 +1,42 @@
+"""Running groups whose CPUs and memory their nodes have: what is counted for each GPU is rounded up."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from muri_opt.rounds.amounts import UNLIMITED
+from muri_opt.rounds.sharing_now import Held
+from muri_opt.systems.capacity.room_sets import RoomSets
+from muri_opt.systems.joint.group_value import Group, Place
+from muri_opt.systems.joint.state import State
+
+
+def within_room(state: State, kept: Mapping[Group, Held]) -> dict[Group, Held]:
+    """Return the running groups that may go on together; one that takes more than a node has left has to stop.
+
+    A round refuses only what surely is too much. Ten CPUs on three GPUs count as 3.334 with each, which a node of ten
+    does not have.
+    """
+    amounts = state.case.round_.amounts
+    if amounts.C.min(initial=UNLIMITED) == amounts.M.min(initial=UNLIMITED) == UNLIMITED:
+        return dict(kept)
+    rooms = RoomSets(amounts.G.tolist(), amounts.C.tolist(), amounts.M.tolist())
+    needs = list(zip(amounts.c.tolist(), amounts.m.tolist(), strict=True))
+    homes = ((group, held, state.at_home(group, held)) for group, held in kept.items())
+    return {group: held for group, held, home in homes if home is None or _takes(rooms, state, needs, group, home)}
+
+
+def _takes(rooms: RoomSets, state: State, needs: list[tuple[int, int]], group: Group, home: Place) -> bool:
+    """Let a group have its place, if there is room, and say whether."""
+    if home.way is not None:
+        parts = state.case.models.ways_of(group[0])[home.way].parts
+        nodes = [node for node, _ in sorted(home.parts, key=lambda part: -part[1])]
+        if not rooms.holds_parts(parts, nodes):
+            return False
+        rooms.take_parts(parts, nodes)
+        return True
+    kind = sum([needs[job][0] for job in group]), sum([needs[job][1] for job in group])
+    if not rooms.holds(kind, home.parts):
+        return False
+    rooms.take(kind, home.parts)
+    return True
