@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from itertools import chain
@@ -112,9 +112,10 @@ class PlanRowReader:
         """The GPU types of plans by their numbers."""
         return list(self._types)
 
-    def name(self, name: str | None) -> int:
-        """Return the number of the name of a plan, -1 where no plan has it."""
-        return -1 if name is None else self._names.get(name, -1)
+    def names(self, jobs: Iterable[Job]) -> Ints:
+        """Return the numbers of the names of the plans that jobs have, -1 where no plan has it."""
+        known = self._names
+        return np.array([-1 if job.plan is None else known.get(job.plan, -1) for job in jobs], dtype=np.int64)
 
     def strategy(self, name: str) -> int:
         """Return the number of the strategy that a plan's name tells, -1 where no plan has it."""

@@ -137,7 +137,7 @@ def _read(round_: Round, planned: Planned, places: Places) -> MenuColumns | None
             raise InputError("plan", "nothing", "the plan it was given")
         own = np.array([words.strategy(job.plan or "") for job in jobs], dtype=np.int64)
         open_ &= numbers[:, STRATEGY] == own[owner]
-    present = np.array([words.number(job.plan) for job in jobs], dtype=np.int64)[owner] == name
+    present = words.numbers([job.plan for job in jobs])[owner] == name
     open_ &= _near(jobs, planned, stacked, owner, present)
     stays = present & _as_held(jobs, owner, parts, pieces[:, 0])
     values = _Values(round_, planned, rows, stacked, owner, speed, fits, open_)

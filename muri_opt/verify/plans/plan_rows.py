@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from threading import Lock
@@ -110,6 +110,11 @@ class PlanReader:
     def number(self, word: str | None) -> int:
         """Return the number of a name, -1 where no plan has it."""
         return self._number.get(word, -1)
+
+    def numbers(self, words: Iterable[str | None]) -> Ints:
+        """Return the numbers of many names."""
+        known = self._number
+        return np.array([known.get(word, -1) for word in words], dtype=np.int64)
 
     def read(self, jobs: Sequence[Job]) -> list[PlanRows] | None:
         """Return the rows of each job; ``None`` where a plan has unequal parts, and an error where two are alike."""
