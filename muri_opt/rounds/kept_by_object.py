@@ -6,6 +6,8 @@ from collections.abc import Hashable, Iterable, Sequence
 from typing import Final, Generic, TypeVar
 
 V = TypeVar("V")
+_Key = int | tuple[int, Hashable]
+"""The identity of an object, with what stands beside it if that is anything."""
 LEAST: Final = 64
 """Values that are kept however few things there are."""
 
@@ -25,8 +27,8 @@ class KeptByObject(Generic[V]):
 
     def __init__(self, least: int = LEAST) -> None:
         self._least = self._most = least
-        self._used: dict[tuple[int, Hashable], tuple[object, V]] = {}
-        self._before: dict[tuple[int, Hashable], tuple[object, V]] = {}
+        self._used: dict[_Key, tuple[object, V]] = {}
+        self._before: dict[_Key, tuple[object, V]] = {}
 
     def __len__(self) -> int:
         return len(self._used.keys() | self._before.keys())
@@ -37,7 +39,7 @@ class KeptByObject(Generic[V]):
 
     def get(self, thing: object, beside: Hashable) -> V | None:
         """Return what is known of the very object."""
-        key = id(thing), beside
+        key: _Key = id(thing) if beside is None else (id(thing), beside)
         found = self._used.get(key)
         if found is None:
             found = self._before.get(key)
@@ -48,7 +50,8 @@ class KeptByObject(Generic[V]):
 
     def get_all(self, things: Sequence[object], besides: Iterable[Hashable] | None = None) -> list[V | None]:
         """Return what is known of each of many objects, sooner than one by one; by default ``None`` is beside each."""
-        keys = list(zip(map(id, things), [None] * len(things) if besides is None else besides, strict=True))
+        ids = map(id, things)
+        keys: list[_Key] = list(ids) if besides is None else list(zip(ids, besides, strict=True))
         found = list(map(self._used.get, keys))
         for place, one in enumerate(found):
             if one is None:
@@ -59,9 +62,9 @@ class KeptByObject(Generic[V]):
 
     def put(self, thing: object, beside: Hashable, value: V) -> None:
         """Keep a value."""
-        self._keep((id(thing), beside), (thing, value))
+        self._keep(id(thing) if beside is None else (id(thing), beside), (thing, value))
 
-    def _keep(self, key: tuple[int, Hashable], found: tuple[object, V]) -> None:
+    def _keep(self, key: _Key, found: tuple[object, V]) -> None:
         if len(self._used) >= self._most:
             self._before, self._used = self._used, {}
         self._used[key] = found

@@ -153,7 +153,7 @@ def most_profits(spots: Sequence[Spot], items: Sequence[Item], *, share: int = 1
     for place, (spot, mine, jobs) in enumerate(zip(spots, added, twice, strict=True)):
         both = [[*(groups[job] if job in jobs else ()), *own] for job, own in mine.items()]
         table = next(others) if jobs else base
-        if few and prod(1 + len(group) for group in both) <= MOST_WAYS:
+        if few and both and prod(1 + len(group) for group in both) <= MOST_WAYS:
             together.append((place, table, both, spot.room))
         else:
             found[place] = grid.most(table, both, spot.room)

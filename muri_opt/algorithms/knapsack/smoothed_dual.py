@@ -193,8 +193,8 @@ def _moved(
     """
     free = (prices > 0) | (slope < 0)
     step = np.zeros(len(prices))
-    inner = curve[free][:, free]
-    inner.flat[:: len(inner) + 1] += damping * inner.trace() + 1e-100
+    inner = np.ascontiguousarray(curve[free][:, free])
+    inner.reshape(-1)[:: len(inner) + 1] += damping * inner.trace() + 1e-100
     try:
         step[free] = -np.linalg.solve(inner, slope[free])
     except np.linalg.LinAlgError:  # where every job has settled, what is left of the curvature is rounding errors

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from itertools import chain
@@ -30,6 +30,8 @@ NODES, TOTAL, GPUS, MILLI, MIB, NAME, STRATEGY, TYPES = range(8)
 _NAMES: Final = 200_000
 """Names that have a number; when there are more, all is read anew."""
 _strategy = lru_cache(maxsize=4096)(strategy)
+_STEPWISE: Final = KeptByObject[tuple[Ints, Floats]]()
+"""The positions and service units of plans by their configurations."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -66,23 +68,27 @@ class PlanRows(ReadPlans):
     numbers: Ints
     throughput: Floats
 
-    @cached_property
-    def steps(self) -> list[Configuration]:
-        """What each plan is to such a policy."""
-        known = self.configurations
-        return [known[plan.name] for plan in self.plans]
-
-    @cached_property
+    @property
     def positions(self) -> Ints:
         """Where each plan is: three numbers of which a step changes one by one, and whether it has GPUs."""
-        told = [(*step.position, step.kind == "gpu") for step in self.steps]
-        return np.array(told, dtype=np.int64).reshape(-1, 4)
+        return self._stepwise[0]
 
-    @cached_property
+    @property
     def units(self) -> Floats:
         """The service units a second of each plan."""
-        told = [step.units(plan) for step, plan in zip(self.steps, self.plans, strict=True)]
-        return np.array(told, dtype=np.float64)
+        return self._stepwise[1]
+
+    @cached_property
+    def _stepwise(self) -> tuple[Ints, Floats]:
+        """The positions and units; plans of the same names and GPUs have the very same configurations."""
+        found = _STEPWISE.get(self.configurations, None)
+        if found is None:
+            steps = [(self.configurations[plan.name], plan) for plan in self.plans]
+            positions = [(*step.position, step.kind == "gpu") for step, _ in steps]
+            units = np.array([step.units(plan) for step, plan in steps], dtype=np.float64)
+            found = np.array(positions, dtype=np.int64).reshape(-1, 4), units
+            _STEPWISE.put(self.configurations, None, found)
+        return found
 
 
 class PlanRowReader:
@@ -106,9 +112,10 @@ class PlanRowReader:
         """The GPU types of plans by their numbers."""
         return list(self._types)
 
-    def name(self, name: str | None) -> int:
-        """Return the number of the name of a plan, -1 where no plan has it."""
-        return -1 if name is None else self._names.get(name, -1)
+    def names(self, jobs: Iterable[Job]) -> Ints:
+        """Return the numbers of the names of the plans that jobs have, -1 where no plan has it."""
+        known = self._names
+        return np.array([-1 if job.plan is None else known.get(job.plan, -1) for job in jobs], dtype=np.int64)
 
     def strategy(self, name: str) -> int:
         """Return the number of the strategy that a plan's name tells, -1 where no plan has it."""

@@ -38,9 +38,7 @@ def table_options(round_: Round, rules: PlanRules) -> TableOptions | None:
         for job in round_.jobs:
             check_strategy(job, rules.change)
         known = [rows.configurations for rows in table.rows] if reads_names(rules) else None
-        present = (
-            table.name == np.array([table.reader.name(job.plan) for job in round_.jobs], dtype=np.int64)[table.job]
-        )
+        present = table.name == table.reader.names(round_.jobs)[table.job]
         allowed = table.fits & _may_run(round_, table, rules) & _named(round_, table, rules, present)
         places = np.flatnonzero(allowed)
         staying = (present & _as_held(round_, table))[places]

@@ -107,7 +107,7 @@ class TableValues:
             best = np.maximum.reduceat(np.where(table.fits, table.throughput, 0.0), first)
             return np.where(best > 0, best, 1.0)
         asked = table.total == self._round.amounts.g[table.job]
-        named = table.name == np.array([table.reader.name(job.plan) for job in self._jobs], dtype=np.int64)[table.job]
+        named = table.name == table.reader.names(self._jobs)[table.job]
         own = np.maximum.reduceat(np.where(asked & named, table.throughput, 0.0), first)
         best = np.maximum.reduceat(np.where(asked, table.throughput, 0.0), first)
         if not best.all():

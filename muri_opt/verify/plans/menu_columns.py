@@ -64,7 +64,7 @@ class MenuColumns:
     ``pieces[i]`` is what each of its ``parts[i]`` parts takes, on nodes of ``spots[kind[i]]``, which are those s where
     ``hosts[kind[i], s]``; plans of equal pieces and kinds have one ``look[i]``, and ``looks`` are the first plans of
     each. ``name[i]`` is the number of its name, as ``words`` tells. A job may run by it if ``open[i]``, and could then
-    be on the nodes it holds if ``stays[i]``; ``away[i]`` and ``home[i]`` are what that is worth.
+    be on the nodes it holds if ``stays[i]``; ``away[i]`` and, for one that stays, ``home[i]`` are what that is worth.
     """
 
     jobs: Sequence[Job]
@@ -137,11 +137,12 @@ def _read(round_: Round, planned: Planned, places: Places) -> MenuColumns | None
             raise InputError("plan", "nothing", "the plan it was given")
         own = np.array([words.strategy(job.plan or "") for job in jobs], dtype=np.int64)
         open_ &= numbers[:, STRATEGY] == own[owner]
-    present = np.array([words.number(job.plan) for job in jobs], dtype=np.int64)[owner] == name
+    present = words.numbers([job.plan for job in jobs])[owner] == name
     open_ &= _near(jobs, planned, stacked, owner, present)
     stays = present & _as_held(jobs, owner, parts, pieces[:, 0])
     values = _Values(round_, planned, rows, stacked, owner, speed, fits, open_)
-    away, home = values.found(restart=True), values.found(restart=False)
+    away = values.found(open_, restart=True)
+    home = np.where(stays, values.found(open_ & stays, restart=False), away)
     if planned.gate is not None:
         best = np.zeros(len(jobs), dtype=np.int64)
         np.maximum.at(best, owner[open_], np.where(stays, np.maximum(away, home), away)[open_])
@@ -249,35 +250,35 @@ class _Values:
                 self._units = stacked.column("units", np.zeros(0))
         self._fits, self._begin = fits, begin
 
-    def found(self, *, restart: bool) -> Ints:
-        """Return the values, with or without a restart."""
+    def found(self, some: Bools, *, restart: bool) -> Ints:
+        """Return the values of some of the plans that are open, with or without a restart."""
         planned, owner, speed = self._planned, self._owner, self._speed
         lost = self._lost[owner] if restart else np.zeros(len(owner))
         with np.errstate(divide="ignore", invalid="ignore"):
             if planned.objective == "completions":
                 estimate = np.minimum(_BILLION / (self._left() / speed + lost / _MILLION), 2 * _MOST)
-                whole = self._whole(np.where(estimate > 1.5 * _MOST, _MOST + 0.5, estimate), restart)
-                return np.where(self._open, np.clip(whole, 1, int(_MOST)), 0)
+                whole = self._whole(np.where(estimate > 1.5 * _MOST, _MOST + 0.5, estimate), some, restart)
+                return np.where(some, np.clip(whole, 1, int(_MOST)), 0)
             if planned.counts_time:
                 left = self._left()
                 estimate = self._units * (left / speed + lost / _MILLION)
                 if max(1, int(self._units.max(initial=0))) < _WORD // max(1, int(lost.max(initial=0))):
                     paused = self._units.astype(np.int64) * lost.astype(np.int64) // _MILLION
                     estimate = np.where(left == 0, paused + 0.5, estimate)
-                return -self._whole(np.where(estimate == 0, 0.5, estimate), restart)
+                return -self._whole(np.where(estimate == 0, 0.5, estimate), some, restart)
             if planned.power is not None:
                 kept = self._kept[owner] if restart else np.ones(len(owner))
                 ratio = speed * kept / self._base[owner]
                 cost = _MILLION / (np.sqrt(ratio) if planned.power == "-0.5" else ratio)
                 cost = np.where((kept == 1.0) & (speed == self._base[owner]), _MILLION + 0.5, cost)
-                return self._whole(np.where(cost >= 1_100_001, 0.5, 1_100_001 - cost), restart)
+                return self._whole(np.where(cost >= 1_100_001, 0.5, 1_100_001 - cost), some, restart)
         part = np.maximum(0.0, planned.horizon - lost) / planned.horizon
         base, parts = self._base[owner], self._parts[owner]
         estimate = speed / base * parts * part
         if planned.horizon < _WORD // max(1, int(parts.max(initial=0))):
             left = np.maximum(0, planned.horizon - lost.astype(np.int64))
             estimate = np.where(speed == base, left * parts.astype(np.int64) // planned.horizon + 0.5, estimate)
-        return self._whole(np.where(part == 0.0, 0.5, estimate), restart)
+        return self._whole(np.where(part == 0.0, 0.5, estimate), some, restart)
 
     def _left(self) -> Floats:
         """Return the iterations left of each plan's job; under time, those of an unpredictable one count as none."""
@@ -287,9 +288,9 @@ class _Values:
         left = [(steps_left(job) if by_time else job.remaining_iterations) or 0 for job in jobs]
         return np.array(left, dtype=np.float64)[self._owner]
 
-    def _whole(self, estimate: Floats, restart: bool) -> Ints:
-        """Return the whole part of each estimate of an open plan, exactly."""
-        return whole_parts(estimate, self._open, lambda place: self._exact(place, restart=restart))
+    def _whole(self, estimate: Floats, some: Bools, restart: bool) -> Ints:
+        """Return the whole part of the estimate of some plans, exactly."""
+        return whole_parts(estimate, some, lambda place: self._exact(place, restart=restart))
 
     def _exact(self, place: int, *, restart: bool) -> int:
         """Return the absolute value of one plan, exactly."""

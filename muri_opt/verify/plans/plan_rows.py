@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from threading import Lock
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +25,29 @@ Floats = NDArray[np.float64]
 PARTS, GPUS, PIECE_GPUS, PIECE_MILLI, PIECE_MIB, NAME, STRATEGY, TYPES = range(8)
 """The columns of a row: nodes, GPUs in all, what a part takes, and the numbers of its name, strategy and GPU types."""
 _WORDS: Final = 200_000
+_SETS: Final = 4096
+"""Sets of names that are remembered."""
 _strategy = lru_cache(maxsize=4096)(strategy_of)
+
+
+class _Told(NamedTuple):
+    """What names of plans tell: servers, workers, shares and if there are any; GPUs in all; and service units."""
+
+    steps: Ints
+    gpus: Ints
+    units: Floats
+
+
+@lru_cache(maxsize=_SETS)
+def _told_by(names: tuple[str, ...]) -> _Told | None:
+    """Return what names tell, which many jobs have in common; ``None`` where one tells no servers and workers."""
+    try:
+        tasks = [tasks_of(name) for name in names]
+    except InputError:
+        return None
+    steps = np.array([(*one, one.shares > 0) for one in tasks], dtype=np.int64).reshape(-1, 4)
+    gpus = np.array([one.workers * one.shares for one in tasks], dtype=np.int64)
+    return _Told(steps, gpus, np.array([one.units for one in tasks], dtype=np.float64))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -37,14 +59,9 @@ class PlanRows:
     speed: Floats
 
     @cached_property
-    def tell_tasks(self) -> bool:
-        """Whether all names tell servers and workers."""
-        try:
-            for plan in self.plans:
-                tasks_of(plan.name)
-        except InputError:
-            return False
-        return True
+    def _told(self) -> _Told | None:
+        """What all names tell, if they tell servers and workers."""
+        return _told_by(tuple([plan.name for plan in self.plans]))
 
     @cached_property
     def steps(self) -> Ints:
@@ -52,12 +69,11 @@ class PlanRows:
 
         Plans that do not have the GPUs that their names tell are refused.
         """
-        if self.tell_tasks:
-            told = [tasks_of(plan.name) for plan in self.plans]
-            if any(one.workers * one.shares != plan.gpus for one, plan in zip(told, self.plans, strict=True)):
-                raise InputError("plans", "GPUs", "the GPUs that the name tells")
-            return np.array([(*one, one.shares > 0) for one in told], dtype=np.int64).reshape(-1, 4)
         rows = self.numbers
+        if self._told is not None:
+            if (self._told.gpus != rows[:, GPUS]).any():
+                raise InputError("plans", "GPUs", "the GPUs that the name tells")
+            return self._told.steps
         total = rows[:, [PIECE_MILLI, PIECE_MIB]] * rows[:, [PARTS]]
         takes = zip(rows[:, GPUS].tolist(), *total.T.tolist(), (plan.name for plan in self.plans), strict=True)
         least: dict[str, tuple[int, int, int, str]] = {}
@@ -70,8 +86,8 @@ class PlanRows:
     @cached_property
     def units(self) -> Floats:
         """The service units a second of each plan, by its tasks or, where names do not tell them, by its nodes."""
-        if self.tell_tasks:
-            return np.array([tasks_of(plan.name).units for plan in self.plans], dtype=np.float64)
+        if self._told is not None:
+            return self._told.units
         return (10 * self.numbers[:, GPUS] + 5 * self.numbers[:, PARTS]).astype(np.float64)
 
 
@@ -94,6 +110,11 @@ class PlanReader:
     def number(self, word: str | None) -> int:
         """Return the number of a name, -1 where no plan has it."""
         return self._number.get(word, -1)
+
+    def numbers(self, words: Iterable[str | None]) -> Ints:
+        """Return the numbers of many names."""
+        known = self._number
+        return np.array([known.get(word, -1) for word in words], dtype=np.int64)
 
     def read(self, jobs: Sequence[Job]) -> list[PlanRows] | None:
         """Return the rows of each job; ``None`` where a plan has unequal parts, and an error where two are alike."""
