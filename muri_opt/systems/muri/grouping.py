@@ -72,6 +72,7 @@ def group_jobs(
     options: GroupingOptions = PAPER,
     locations: GroupLocations | None = None,
     start: Sequence[Group] = (),
+    stages: Ints | None = None,
 ) -> Grouping:
     """Return the groups of jobs, given in queue order, whose GPUs together fit ``gpus`` if merging can reach that.
 
@@ -80,14 +81,15 @@ def group_jobs(
     ``largest_group`` rounds, and always one. No group has more jobs than its pattern has slots. ``locations`` says
     where jobs may be, ``None`` if anywhere: between groups that could be nowhere together there is no edge, and those
     are merged that have to be in a part of the cluster of which too much is asked. Groups of the ``start`` are there
-    before the first round, instead of their jobs one by one.
+    before the first round, instead of their jobs one by one. ``stages`` are the stage times of the jobs in
+    microseconds, a row each, where they are known.
 
     >>> group_jobs(shipped_round("toy/eight-stages").jobs, 4).groups
     ((0, 4), (3, 5), (1, 6), (2, 7))
     """
     if not jobs:
         return Grouping(groups=(), rounds=())
-    stages = stage_times(jobs)
+    stages = stage_times(jobs) if stages is None else stages
     slots = slot_count(options.pattern, stages.shape[1])
     stages = options.ways.with_models(stages, options.ways.numbers(jobs))
     options = replace(options, largest_group=min(options.largest_group, slots))

@@ -335,7 +335,8 @@ class MuriPolicy(Policy):
         options, locations = self.options_in(round_), group_locations(round_)
         chosen = _candidates(self, round_)
         jobs, gpus = [round_.jobs[job] for job in chosen], round_.cluster.total_gpus
-        grouping = group_jobs(jobs, gpus, options, None if locations is None else locations.among(chosen))
+        among = None if locations is None else locations.among(chosen)
+        grouping = group_jobs(jobs, gpus, options, among, stages=stages_in(round_)[chosen])
         return replace(grouping, groups=tuple(tuple(chosen[position] for position in group) for group in grouping))
 
     def candidates(self, round_: Round) -> list[int]:
