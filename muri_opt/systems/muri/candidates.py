@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import UNLIMITED, Amounts, Ints
 from muri_opt.rounds.stopping import look_at_clock
-from muri_opt.systems.muri.group_spots import group_spots
+from muri_opt.systems.muri.group_locations import group_locations
 from muri_opt.systems.muri.node_places import NodePlaces, Places, kinds_of, places_of
 
 _NEAR, _WINDOW = 6, 64
@@ -27,7 +27,7 @@ def candidates(round_: Round, queue: Sequence[int], largest_group: int) -> list[
 
     Where jobs ask for certain nodes a slot is opened on those of its first job, and who may not be there does not join.
     """
-    left, spots = NodePlaces(round_), group_spots(round_)
+    left, locations = NodePlaces(round_), group_locations(round_)
     buckets: dict[int, list[int]] = {}
     places = [0] * len(queue)
     for turn, job in enumerate(queue):
@@ -43,17 +43,17 @@ def candidates(round_: Round, queue: Sequence[int], largest_group: int) -> list[
         gpus = asks[job]
         if chosen[job] or full[kinds[job]] or gpus > free or not left.within_quota(job):
             continue
-        share = None if spots is None else spots.fit(left, gpus, job)
-        found = places_of(share) if share is not None else left.first(gpus, (job,)) if spots is None else None
+        share = None if locations is None else locations.fit(left, gpus, job)
+        found = places_of(share) if share is not None else left.first(gpus, (job,)) if locations is None else None
         if found is not None:
             look_at_clock()
-            may = None if spots is None or share is None else spots.may_use(share)[spots.kind]
+            may = None if locations is None or share is None else locations.may_use(share)[locations.kind]
             slot = [job, *queues[gpus].partners(left, place, found, largest_group - 1, may)]
             left.give(found, slot)
             for one in slot:
                 chosen[one] = 1
             free -= gpus
-        elif spots is None:  # all may be anywhere, and room only shrinks
+        elif locations is None:  # all may be anywhere, and room only shrinks
             full[kinds[job]] = 1
     return [job for job in queue if chosen[job]]
 

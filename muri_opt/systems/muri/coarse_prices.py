@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import Ints
 from muri_opt.systems.muri.program_columns import GroupColumns
-from muri_opt.systems.muri.program_homes import HomeColumns
+from muri_opt.systems.muri.program_kept import KeptColumns
 from muri_opt.systems.muri.program_types import GroupTypes, all_groups
 
 Floats = NDArray[np.float64]
@@ -69,7 +69,7 @@ def standing_for(round_: Round, types: GroupTypes, middle: Ints, of: Ints) -> Gr
         place=types.place[middle],
         restart=types.restart[middle],
         model=types.model[middle],
-        homes=HomeColumns.none(round_, len(middle), types.largest),
+        kept=KeptColumns.none(round_, len(middle), types.largest),
     )
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from muri_opt.rounds.amounts import Ints
-from muri_opt.systems.muri.group_spots import GroupSpots, connected
+from muri_opt.systems.muri.group_locations import GroupLocations, connected
 from muri_opt.systems.muri.periods import Group
 
 
@@ -51,13 +51,15 @@ class PartExcess:
     Parts are the nodes of each kind of jobs, and those of all kinds that have nodes in common.
     """
 
-    def __init__(self, sizes: Sequence[int], spots: GroupSpots) -> None:
-        self._spots = spots
-        looks = dict.fromkeys(zip(spots.kind.tolist(), sizes, strict=True))
+    def __init__(self, sizes: Sequence[int], locations: GroupLocations) -> None:
+        self._locations = locations
+        looks = dict.fromkeys(zip(locations.kind.tolist(), sizes, strict=True))
         parts = [self._nodes(frozenset((kind,)), gpus) for kind, gpus in looks]
         self._parts = [*dict.fromkeys([*connected(parts), *parts])]
         self._known: dict[tuple[frozenset[int], int], NDArray[np.bool_]] = {}
-        self._over: Ints = np.array([-sum(spots.whole[node] for node in part) for part in self._parts], dtype=np.int64)
+        self._over: Ints = np.array(
+            [-sum(locations.whole[node] for node in part) for part in self._parts], dtype=np.int64
+        )
         for job, gpus in enumerate(sizes):
             self._over += gpus * self._inside((job,), gpus)
 
@@ -76,11 +78,11 @@ class PartExcess:
 
     def _inside(self, group: Group, gpus: int) -> NDArray[np.bool_]:
         """Return which parts have all nodes where a group may be; a group that can be nowhere is in none."""
-        key = self._spots.kinds(group), gpus
+        key = self._locations.kinds(group), gpus
         if key not in self._known:
             nodes = self._nodes(*key)
             self._known[key] = np.array([bool(nodes) and nodes <= part for part in self._parts], dtype=np.bool_)
         return self._known[key]
 
     def _nodes(self, kinds: frozenset[int], gpus: int) -> frozenset[int]:
-        return frozenset[int]().union(*(spot.nodes for spot in self._spots.of(kinds, gpus)))
+        return frozenset[int]().union(*(location.nodes for location in self._locations.of(kinds, gpus)))

@@ -14,7 +14,7 @@ from muri_opt.rounds import Job
 from muri_opt.rounds.amounts import Ints
 from muri_opt.rounds.stopping import look_at_clock
 from muri_opt.systems.muri.excess import Excess, PartExcess, TotalExcess
-from muri_opt.systems.muri.group_spots import GroupSpots
+from muri_opt.systems.muri.group_locations import GroupLocations
 from muri_opt.systems.muri.interleaving import slot_count
 from muri_opt.systems.muri.options import PAPER, GroupingOptions
 from muri_opt.systems.muri.pair_weights import (
@@ -70,29 +70,31 @@ def group_jobs(
     jobs: Sequence[Job],
     gpus: int,
     options: GroupingOptions = PAPER,
-    spots: GroupSpots | None = None,
+    locations: GroupLocations | None = None,
     start: Sequence[Group] = (),
+    stages: Ints | None = None,
 ) -> Grouping:
     """Return the groups of jobs, given in queue order, whose GPUs together fit ``gpus`` if merging can reach that.
 
     Jobs of equal GPU count form a bucket. Each round matches the groups of every bucket by the efficiency of their
     union and merges matched pairs while the groups ask for more GPUs than there are. There are at most
-    ``largest_group`` rounds, and always one. No group has more jobs than its pattern has slots. ``spots`` says where
-    jobs may be, ``None`` if anywhere: between groups that could be nowhere together there is no edge, and those are
-    merged that have to be in a part of the cluster of which too much is asked. Groups of the ``start`` are there before
-    the first round, instead of their jobs one by one.
+    ``largest_group`` rounds, and always one. No group has more jobs than its pattern has slots. ``locations`` says
+    where jobs may be, ``None`` if anywhere: between groups that could be nowhere together there is no edge, and those
+    are merged that have to be in a part of the cluster of which too much is asked. Groups of the ``start`` are there
+    before the first round, instead of their jobs one by one. ``stages`` are the stage times of the jobs in
+    microseconds, a row each, where they are known.
 
     >>> group_jobs(shipped_round("toy/eight-stages").jobs, 4).groups
     ((0, 4), (3, 5), (1, 6), (2, 7))
     """
     if not jobs:
         return Grouping(groups=(), rounds=())
-    stages = stage_times(jobs)
+    stages = stage_times(jobs) if stages is None else stages
     slots = slot_count(options.pattern, stages.shape[1])
     stages = options.ways.with_models(stages, options.ways.numbers(jobs))
     options = replace(options, largest_group=min(options.largest_group, slots))
     sizes = [job.gpus for job in jobs]
-    excess: Excess = TotalExcess(sizes, gpus) if spots is None else PartExcess(sizes, spots)
+    excess: Excess = TotalExcess(sizes, gpus) if locations is None else PartExcess(sizes, locations)
     buckets: dict[int, list[Group]] = {}
     first = {group[0]: group for group in start}
     inside = {job for group in start for job in group[1:]}
@@ -103,7 +105,7 @@ def group_jobs(
         for size in range(1, len(group)):
             excess.merge(group[:size], group[size : size + 1], jobs[group[0]].gpus)
     if not options.matching:
-        return Grouping(groups=tuple(_in_queue_order(buckets, excess, options.largest_group, spots)), rounds=())
+        return Grouping(groups=tuple(_in_queue_order(buckets, excess, options.largest_group, locations)), rounds=())
     rounds = []
     for _ in range(options.largest_group):
         look_at_clock()
@@ -112,7 +114,7 @@ def group_jobs(
                 _times_of(stages, groups),
                 stages.shape[1],
                 options,
-                None if spots is None else _apart(groups, size, spots),
+                None if locations is None else _apart(groups, size, locations),
             )
             for size, groups in buckets.items()
         }
@@ -143,11 +145,11 @@ class _Apart:
         return np.where(np.array(self.may, dtype=np.bool_)[np.ix_(of, of)], weights, 0)
 
 
-def _apart(groups: Sequence[Group], gpus: int, spots: GroupSpots) -> _Apart:
+def _apart(groups: Sequence[Group], gpus: int, locations: GroupLocations) -> _Apart:
     """Return which groups of so many GPUs can be somewhere together."""
-    kinds = [spots.kinds(group) for group in groups]
+    kinds = [locations.kinds(group) for group in groups]
     places = {kind: at for at, kind in enumerate(dict.fromkeys(kinds))}
-    may = spots.pairs([*places], gpus)
+    may = locations.pairs([*places], gpus)
     return _Apart(tuple(places[kind] for kind in kinds), tuple(map(tuple, may.tolist())))
 
 
@@ -267,14 +269,14 @@ def _merge(buckets: dict[int, list[Group]], found: dict[int, tuple[Ints, Ints]],
 
 
 def _in_queue_order(
-    buckets: dict[int, list[Group]], excess: Excess, largest: int, spots: GroupSpots | None
+    buckets: dict[int, list[Group]], excess: Excess, largest: int, locations: GroupLocations | None
 ) -> Iterator[Group]:
     """Yield groups of neighbours in the queue, each member added while too many GPUs are asked for, where it may be."""
     for size, singles in buckets.items():
         for start in range(0, len(singles), largest):
             group: Group = ()
             for single in singles[start : start + largest]:
-                apart = spots is not None and not spots.of(spots.kinds(group + single), size)
+                apart = locations is not None and not locations.of(locations.kinds(group + single), size)
                 if group and (apart or not excess.asks(group, single, size)):
                     yield group
                     group = ()

@@ -144,11 +144,11 @@ class _Undoing:
 
     def _ways_back(self, job: int, where: Places, others: Sequence[Group]) -> Iterator[Group]:
         """Yield how a job may run where it does now: alone, or with one of the ``others`` that are placed there."""
-        for group in ((), *(group for group in others if job not in group)):
-            together = (*group, job)
-            same = all(self.places.gpus((other,)) == self.places.gpus((job,)) for other in group)
-            if same and len(together) <= self.largest and self.now.goes_on(together, where):
-                yield together
+        for group in ((), *others):
+            if len(group) >= self.largest or job in group or not self.now.goes_on((*group, job), where):
+                continue
+            if len({self.places.gpus((one,)) for one in (*group, job)}) == 1:
+                yield (*group, job)
 
     def steps(self, line: Sequence[_Source], where: Mapping[int, Places]) -> dict[_Source, list[_Step]]:
         """Return the ways back of groups and of single jobs, which run at ``where``, that lose nothing."""

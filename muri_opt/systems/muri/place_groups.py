@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from muri_opt.rounds import Round
 from muri_opt.rounds.stopping import look_at_clock
-from muri_opt.systems.muri.group_spots import GroupSpots, group_spots
+from muri_opt.systems.muri.group_locations import GroupLocations, group_locations
 from muri_opt.systems.muri.node_places import NodePlaces, Places, places_of
 from muri_opt.systems.muri.periods import Group
 
@@ -30,27 +30,27 @@ def place_groups(round_: Round, groups: Sequence[Group]) -> dict[Group, Places]:
     if len(second) < len(first):
         return first
     placed = second | _fill(round_, left, (group for group in groups if group not in first))
-    if group_spots(round_) is None:
+    if group_locations(round_) is None:
         return placed
     return placed | _fill(round_, left, ((job,) for group in groups if group not in placed for job in group))
 
 
 def _fill(round_: Round, left: NodePlaces, groups: Iterable[Group]) -> dict[Group, Places]:
     """Return the places of the groups that fit into what is left, tried in order, and take them."""
-    spots, placed = group_spots(round_), dict[Group, Places]()
-    if spots is None:
+    locations, placed = group_locations(round_), dict[Group, Places]()
+    if locations is None:
         return left.place_each(groups)
     for group in groups:
         look_at_clock()
-        found = _placed_in(spots, left, round_.jobs[group[0]].gpus, group)
+        found = _placed_in(locations, left, round_.jobs[group[0]].gpus, group)
         if found is not None:
             placed[group] = found
     return placed
 
 
-def _placed_in(spots: GroupSpots, left: NodePlaces, gpus: int, group: Group) -> Places | None:
+def _placed_in(locations: GroupLocations, left: NodePlaces, gpus: int, group: Group) -> Places | None:
     """Give a group GPUs where all its members may be, and return them; ``None`` if there are none."""
-    share = spots.fit(left, gpus, *group)
+    share = locations.fit(left, gpus, *group)
     if share is None or not left.within_quota(*group):
         return None
     found = places_of(share)

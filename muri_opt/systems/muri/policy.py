@@ -21,7 +21,7 @@ from muri_opt.systems.capacity.held_parts import held_parts
 from muri_opt.systems.capacity.set_apart import Groups, SetApart, set_apart
 from muri_opt.systems.capacity.shares import flat
 from muri_opt.systems.muri.candidates import candidates
-from muri_opt.systems.muri.group_spots import group_spots
+from muri_opt.systems.muri.group_locations import group_locations
 from muri_opt.systems.muri.group_values import GroupRules
 from muri_opt.systems.muri.group_worth import GroupWorth, free_rates_of
 from muri_opt.systems.muri.grouping import Grouping, group_jobs
@@ -332,10 +332,11 @@ class MuriPolicy(Policy):
 
     def grouped(self, round_: Round) -> Grouping:
         """Return the groups of candidates as positions in the round, before any of them is dissolved or placed."""
-        options, spots = self.options_in(round_), group_spots(round_)
+        options, locations = self.options_in(round_), group_locations(round_)
         chosen = _candidates(self, round_)
         jobs, gpus = [round_.jobs[job] for job in chosen], round_.cluster.total_gpus
-        grouping = group_jobs(jobs, gpus, options, None if spots is None else spots.among(chosen))
+        among = None if locations is None else locations.among(chosen)
+        grouping = group_jobs(jobs, gpus, options, among, stages=stages_in(round_)[chosen])
         return replace(grouping, groups=tuple(tuple(chosen[position] for position in group) for group in grouping))
 
     def candidates(self, round_: Round) -> list[int]:

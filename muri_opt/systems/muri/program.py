@@ -1,8 +1,8 @@
 """Chapter *grouping*: which jobs interleave on the same GPUs.
 
 Letters as in the chapter: types t of equal jobs, groups S of up to p jobs, as multisets of types; x_S how often
-group S runs. Where jobs ask for certain nodes S is a group at a spot, and columns f say where spots have their GPUs
-(:mod:`.program_spots`). Groups that go on as they are have columns of their own (:mod:`.program_homes`).
+group S runs. Where jobs ask for certain nodes S is a group at a location, and columns f say where locations have their
+GPUs (:mod:`.program_locations`). Groups that go on as they are have columns of their own (:mod:`.program_kept`).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from muri_opt.rounds import Budget, Decision, Prices, Round
 from muri_opt.rounds.quantities import MICROSECONDS_PER_SECOND
 from muri_opt.rounds.sharing_now import homes_now
 from muri_opt.systems.capacity import Leftover, Placed, best_fit, group_decision, held_gpus
-from muri_opt.systems.muri.group_spots import group_spots
+from muri_opt.systems.muri.group_locations import group_locations
 from muri_opt.systems.muri.group_values import GroupRules
 from muri_opt.systems.muri.group_worth import free_rates_of
 from muri_opt.systems.muri.interleaving import SLOWDOWN, group_periods, slot_count
@@ -28,10 +28,10 @@ from muri_opt.systems.muri.periods import Group
 from muri_opt.systems.muri.program_ascent import MOST_GROUPS, listed_prices
 from muri_opt.systems.muri.program_columns import GroupColumns, many_groups, most_groups, refuse_too_many
 from muri_opt.systems.muri.program_duals import matching_duals
-from muri_opt.systems.muri.program_places import held_on, shares_anywhere, shares_at_spots
+from muri_opt.systems.muri.program_locations import Cells
+from muri_opt.systems.muri.program_places import held_on, shares_anywhere, shares_at_locations
 from muri_opt.systems.muri.program_prices import job_prices
 from muri_opt.systems.muri.program_search import search_groups, seconds_to_check
-from muri_opt.systems.muri.program_spots import Cells
 from muri_opt.systems.muri.program_types import GroupTypes
 from muri_opt.systems.muri.ways import freely
 from muri_opt.systems.orders import priority_order
@@ -76,26 +76,26 @@ class GroupingFormulation(Formulation):
             tenant=columns.types.tenant[kind],
             held=times * columns.types.g[kind],
         )
-        if group_spots(round_) is None:
+        if group_locations(round_) is None:
             add_limits(builder, round_, x, columns.gpus, uses)
         else:
             _cells(round_, columns).add(builder, x, columns)
             add_limits_beside_gpus(builder, round_, uses)
-        self._add_homes(round_, columns, builder, x)
+        self._add_kept(round_, columns, builder, x)
         columns.classes.add(builder, x)
         return builder.finish(maximise=True, columns=x, coefficients=columns.value)
 
-    def _add_homes(self, round_: Round, columns: GroupColumns, builder: ModelBuilder, x: Ints) -> None:
+    def _add_kept(self, round_: Round, columns: GroupColumns, builder: ModelBuilder, x: Ints) -> None:
         """Add the rows of groups that go on as they are, the last columns."""
-        if not len(columns.types.homes.home):
+        if not len(columns.types.kept.placement):
             return
-        first = len(x) - len(columns.types.homes.home)
+        first = len(x) - len(columns.types.kept.placement)
         group, kind, times = columns.entries
         last = group >= first
         y, entries = x[first:], (group[last] - first, kind[last], times[last])
-        columns.types.homes.add(builder, y, columns.types.count, entries)
-        if group_spots(round_) is None:
-            columns.types.homes.add_nodes(builder, y, round_.amounts.G)
+        columns.types.kept.add(builder, y, columns.types.count, entries)
+        if group_locations(round_) is None:
+            columns.types.kept.add_nodes(builder, y, round_.amounts.G)
 
     def work(self, round_: Round) -> float:
         """Refuse a round of too many groups before it is handed to a solver; of others nothing is said."""
@@ -135,12 +135,12 @@ class GroupingFormulation(Formulation):
         """Return the same for the values of some groups."""
         order = priority_order(round_, self.rules.order)
         stay, chosen = _jobs_of(columns, order, values)
-        g, spots = round_.amounts.g, group_spots(round_)
-        if spots is None:
+        g, locations = round_.amounts.g, group_locations(round_)
+        if locations is None:
             shares = shares_anywhere(round_, [jobs for jobs, _ in chosen], stay)
         else:
-            shares = shares_at_spots(
-                round_, chosen, columns.spots, _cells(round_, columns), values[len(columns.value) :]
+            shares = shares_at_locations(
+                round_, chosen, columns.locations, _cells(round_, columns), values[len(columns.value) :]
             )
         left = Leftover(round_)
         for jobs, taken in shares.items():
@@ -150,7 +150,7 @@ class GroupingFormulation(Formulation):
             if job not in running and left.within_quota(job):
                 gpus = int(g[job])
                 held = None if self.rules.horizon is None else held_gpus(round_, job)
-                share = best_fit(left.room(job), gpus, held) if spots is None else spots.fit(left, gpus, job)
+                share = best_fit(left.room(job), gpus, held) if locations is None else locations.fit(left, gpus, job)
                 if share is not None:
                     left.take(share, job)
                     shares[job,] = share
@@ -162,31 +162,31 @@ class GroupingFormulation(Formulation):
         return group_decision(round_, placed, consolidate=False)
 
     def encode(self, round_: Round, decision: Decision) -> Ints:
-        """Return how often each group runs in a decision, where spots have their GPUs, and what classes get."""
+        """Return how often each group runs in a decision, where locations have their GPUs, and what classes get."""
         columns = GroupColumns.of(round_, self.rules)
         values = np.zeros(len(columns.value), dtype=np.int64)
-        cells = None if group_spots(round_) is None else _cells(round_, columns)
+        cells = None if group_locations(round_) is None else _cells(round_, columns)
         flows = np.zeros(0 if cells is None else len(cells.pairs), dtype=np.int64)
         position = {
-            (columns.members(group), int(columns.spot[group]), int(columns.home[group])): group
+            (columns.members(group), int(columns.location[group]), int(columns.placement[group])): group
             for group in range(len(values))
         }
         now = homes_now(round_)
         for assignment in decision.assignments:
             jobs = [round_.job_index[job] for job in assignment.jobs]
             kinds = tuple(sorted(int(columns.types.type_of[job]) for job in jobs))
-            if len(columns.types.homes.home) and now.goes_on(jobs, assignment.gpus):
-                home = int(columns.types.homes.of_job[jobs[0]])
-                here = 0 if cells is None else columns.spots.index(columns.types.homes.spot(home))
-                values[position[kinds, here, home]] += 1
+            if len(columns.types.kept.placement) and now.goes_on(jobs, assignment.gpus):
+                placement = int(columns.types.kept.of_job[jobs[0]])
+                here = 0 if cells is None else columns.locations.index(columns.types.kept.location(placement))
+                values[position[kinds, here, placement]] += 1
                 continue
-            spot = 0
+            location = 0
             if cells is not None:
                 share = held_on(round_, assignment.gpus)
-                able = [place for place in range(len(columns.spots)) if (kinds, place, -1) in position]
-                spot = next(place for place in able if columns.spots[place].takes(share))
-                flows += cells.flows(spot, share)
-            values[position[kinds, spot, -1]] += 1
+                able = [place for place in range(len(columns.locations)) if (kinds, place, -1) in position]
+                location = next(place for place in able if columns.locations[place].takes(share))
+                flows += cells.flows(location, share)
+            values[position[kinds, location, -1]] += 1
         return np.concatenate([values, flows, columns.classes.encoded(values)])
 
     @property
@@ -201,7 +201,7 @@ class GroupingFormulation(Formulation):
         """
         linear = job_prices(round_, self.rules)
         largest = min(self.rules.largest_group, slot_count(self.rules.pattern, len(round_.resources)))
-        if linear is None or group_spots(round_) is not None:
+        if linear is None or group_locations(round_) is not None:
             return linear
         if largest == 2 and len(round_.jobs) <= QUICK_JOBS:
             return matching_duals(round_, GroupColumns.of(round_, self.rules), linear) or linear
@@ -218,7 +218,7 @@ class GroupingFormulation(Formulation):
         """
         columns = GroupColumns.of(round_, self.rules)
         prices = whole_prices(self.prices_over(round_, columns, model, row_duals), always=("once", "gpus"))
-        if group_spots(round_) is not None:
+        if group_locations(round_) is not None:
             return prices
         return matching_duals(round_, columns, prices) or prices
 
@@ -233,7 +233,7 @@ class GroupingFormulation(Formulation):
         group, kind, times = columns.entries
         short = np.flatnonzero((columns.jobs_of(group, kind) // times == model.upper[group]) & (rest[group] > 0))
         short = short[np.unique(group[short], return_index=True)[1]]
-        stays = columns.home[group[short]] >= 0
+        stays = columns.placement[group[short]] >= 0
         kept, short = short[stays], short[~stays]
         extra = np.zeros(len(columns.types.count))
         np.maximum.at(extra, kind[short], rest[group[short]] / times[short])
@@ -241,11 +241,11 @@ class GroupingFormulation(Formulation):
         for label in ("spread", "high", "low"):
             prices.pop(label, None)
         prices["once"] = (prices["once"] + extra)[columns.types.type_of]
-        if len(columns.types.homes.home):
-            more = np.zeros(columns.types.homes.inside.shape)
-            np.maximum.at(more, (kind[kept], columns.home[group[kept]]), rest[group[kept]] / times[kept])
-            prices |= columns.types.homes.prices(columns.types.count, columns.types.type_of, prices, more)
-        if group_spots(round_) is not None:
+        if len(columns.types.kept.placement):
+            more = np.zeros(columns.types.kept.inside.shape)
+            np.maximum.at(more, (kind[kept], columns.placement[group[kept]]), rest[group[kept]] / times[kept])
+            prices |= columns.types.kept.prices(columns.types.count, columns.types.type_of, prices, more)
+        if group_locations(round_) is not None:
             prices["gpus"] = prices["gpus"][_cells(round_, columns).of_node]
         return prices
 
@@ -261,34 +261,34 @@ class GroupingFormulation(Formulation):
 
 
 def _cells(round_: Round, columns: GroupColumns) -> Cells:
-    return Cells.of(columns.spots, round_.amounts.G)
+    return Cells.of(columns.locations, round_.amounts.G)
 
 
 def _jobs_of(
     columns: GroupColumns, order: Sequence[int], values: Values
 ) -> tuple[dict[Group, Ints], list[tuple[Group, int]]]:
-    """Return the groups that go on as they are with their GPUs per node, and all groups with their spots.
+    """Return the groups that go on as they are with their GPUs per node, and all groups with their locations.
 
     Of equal jobs the first in the order are taken; groups that go on have the first choice, as they need certain ones.
     """
     queues: dict[tuple[int, int], deque[int]] = {}
     for job in order:
-        queues.setdefault((int(columns.types.type_of[job]), int(columns.types.homes.of_job[job])), deque()).append(job)
+        queues.setdefault((int(columns.types.type_of[job]), int(columns.types.kept.of_job[job])), deque()).append(job)
     runs = np.flatnonzero(values[: len(columns.value)])
     stay, chosen = dict[Group, Ints](), list[tuple[Group, int]]()
-    for group in runs[columns.home[runs] >= 0].tolist():
-        home = int(columns.home[group])
+    for group in runs[columns.placement[runs] >= 0].tolist():
+        placement = int(columns.placement[group])
         for _ in range(int(values[group])):
-            jobs = tuple(queues[kind, home].popleft() for kind in columns.members(group))
-            stay[jobs] = columns.types.homes.shares[home]
-            chosen.append((jobs, int(columns.spot[group])))
+            jobs = tuple(queues[kind, placement].popleft() for kind in columns.members(group))
+            stay[jobs] = columns.types.kept.shares[placement]
+            chosen.append((jobs, int(columns.location[group])))
     taken = {job for jobs in stay for job in jobs}
     rest: list[deque[int]] = [deque() for _ in columns.types.count]
     for job in order:
         if job not in taken:
             rest[columns.types.type_of[job]].append(job)
-    for group in runs[columns.home[runs] < 0].tolist():
+    for group in runs[columns.placement[runs] < 0].tolist():
         for _ in range(int(values[group])):
             jobs = tuple(rest[kind].popleft() for kind in columns.members(group))
-            chosen.append((jobs, int(columns.spot[group])))
+            chosen.append((jobs, int(columns.location[group])))
     return stay, chosen

@@ -15,7 +15,7 @@ import numpy as np
 from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import Ints
 from muri_opt.rounds.memoise import last_recalled
-from muri_opt.systems.muri.group_spots import GroupSpots, Spot, group_spots
+from muri_opt.systems.muri.group_locations import GroupLocations, Location, group_locations
 from muri_opt.systems.muri.group_values import GroupRules
 from muri_opt.systems.muri.interleaving import slot_count
 from muri_opt.systems.muri.program_classes import ClassColumns
@@ -33,8 +33,9 @@ class GroupColumns:
     those of its largest job. ``value`` is what a group is worth to the first class of priority, and ``lower`` what it
     is to the others.
 
-    Where jobs ask for certain nodes, a group is there once for each of the ``spots`` where it may be: ``spot[i]``. The
-    last groups are those that go on as they are: group i at ``home[i]`` of ``types.homes``, which is -1 for all others.
+    Where jobs ask for certain nodes, a group is there once for each of the ``locations`` where it may be:
+    ``location[i]``. The last groups are those that go on as they are: group i at ``placement[i]`` of ``types.kept``,
+    which is -1 for all others.
     """
 
     types: GroupTypes
@@ -42,9 +43,9 @@ class GroupColumns:
     gpus: Ints
     value: Ints
     lower: tuple[Ints, ...]
-    spot: Ints
-    spots: tuple[Spot, ...]
-    home: Ints
+    location: Ints
+    locations: tuple[Location, ...]
+    placement: Ints
 
     @classmethod
     def of(cls, round_: Round, rules: GroupRules) -> GroupColumns:
@@ -54,8 +55,8 @@ class GroupColumns:
     @classmethod
     def of_types(cls, types: GroupTypes, groups: Ints) -> GroupColumns:
         """Return some groups of types, and after them all that go on as they are."""
-        spot = np.zeros(len(groups) + len(types.homes.home), dtype=np.int64)
-        return _valued(types, groups, types.gpus_of(groups), spot, ())
+        location = np.zeros(len(groups) + len(types.kept.placement), dtype=np.int64)
+        return _valued(types, groups, types.gpus_of(groups), location, ())
 
     @property
     def classes(self) -> ClassColumns:
@@ -65,9 +66,9 @@ class GroupColumns:
         program that is so large that its columns have to be priced has one objective only.
         """
         values, weights = (self.value, *self.lower), self.types.weights
-        if len(self.types.homes.home) and len(self.value) <= MOST_FOR_CHANGES:
+        if len(self.types.kept.placement) and len(self.value) <= MOST_FOR_CHANGES:
             cost = np.zeros_like(self.value)
-            cost[self.home >= 0] = self.types.homes.costs(self.types.restart)
+            cost[self.placement >= 0] = self.types.kept.costs(self.types.restart)
             values, weights = (*values, cost), (*weights, 0)
         return ClassColumns(values=values, weights=weights, most=len(self.types.type_of))
 
@@ -81,10 +82,10 @@ class GroupColumns:
 
     def jobs_of(self, group: Ints, kind: Ints) -> Ints:
         """Return how many jobs of a type there are for a group: all, or those that run where the group goes on."""
-        if not len(self.types.homes.home):
+        if not len(self.types.kept.placement):
             return self.types.count[kind]
-        home = self.home[group]
-        return np.where(home >= 0, self.types.homes.inside[kind, home], self.types.count[kind])
+        placement = self.placement[group]
+        return np.where(placement >= 0, self.types.kept.inside[kind, placement], self.types.count[kind])
 
     @property
     def entries(self) -> tuple[Ints, Ints, Ints]:
@@ -103,47 +104,47 @@ class GroupColumns:
 @last_recalled
 def _columns(round_: Round, rules: GroupRules) -> GroupColumns:
     types = GroupTypes.of(round_, rules)
-    g, place, spots = types.g, types.place, group_spots(round_)
+    g, place, locations = types.g, types.place, group_locations(round_)
     bucket = g if rules.sizes == "equal" else np.zeros_like(g)
-    bucket = bucket if spots is None else _apart(bucket, spots.parts[place])
+    bucket = bucket if locations is None else _apart(bucket, locations.parts[place])
     groups = all_groups(bucket, types.able(round_), types.largest)
     gpus = types.gpus_of(groups)
-    spot, where = np.zeros(len(groups), dtype=np.int64), tuple[Spot, ...]()
-    if spots is not None:
-        chosen, spot, where = _at_spots(groups, gpus, place, spots)
+    location, where = np.zeros(len(groups), dtype=np.int64), tuple[Location, ...]()
+    if locations is not None:
+        chosen, location, where = _at_locations(groups, gpus, place, locations)
         groups, gpus = groups[chosen], gpus[chosen]
-    homes = types.homes
-    told = {one: homes.spot(one) for one in np.unique(homes.home).tolist()}
-    where = tuple(dict.fromkeys((*where, *told.values()))) if spots is not None else where
-    number = {one: where.index(spot) if spots is not None else 0 for one, spot in told.items()}
-    spot = np.append(spot, np.array([number[one] for one in homes.home.tolist()], dtype=np.int64))
-    if len(homes.home):
-        check_number(len(groups) + len(homes.home), "groups, some of them where they run now")
-    return _valued(types, groups, gpus, spot, where)
+    kept = types.kept
+    told = {one: kept.location(one) for one in np.unique(kept.placement).tolist()}
+    where = tuple(dict.fromkeys((*where, *told.values()))) if locations is not None else where
+    number = {one: where.index(location) if locations is not None else 0 for one, location in told.items()}
+    location = np.append(location, np.array([number[one] for one in kept.placement.tolist()], dtype=np.int64))
+    if len(kept.placement):
+        check_number(len(groups) + len(kept.placement), "groups, some of them where they run now")
+    return _valued(types, groups, gpus, location, where)
 
 
-def _valued(types: GroupTypes, groups: Ints, gpus: Ints, spot: Ints, where: tuple[Spot, ...]) -> GroupColumns:
+def _valued(types: GroupTypes, groups: Ints, gpus: Ints, location: Ints, where: tuple[Location, ...]) -> GroupColumns:
     """Return groups, and after them those that go on as they are, with what they are worth."""
-    homes = types.homes
-    gpus = np.append(gpus, homes.shares.sum(axis=1)[homes.home])
-    home = np.append(np.full(len(groups), -1), homes.home)
-    groups = np.concatenate([groups, homes.groups])
-    values = types.values(groups, home)
+    kept = types.kept
+    gpus = np.append(gpus, kept.shares.sum(axis=1)[kept.placement])
+    placement = np.append(np.full(len(groups), -1), kept.placement)
+    groups = np.concatenate([groups, kept.groups])
+    values = types.values(groups, placement)
     return GroupColumns(
         types=types,
         groups=groups,
         gpus=gpus,
         value=values[0],
         lower=tuple(values[1:]),
-        spot=spot,
-        spots=where,
-        home=home,
+        location=location,
+        locations=where,
+        placement=placement,
     )
 
 
 def many_groups(round_: Round, rules: GroupRules) -> bool:
     """Return whether there are more groups than are listed, so that they have to be priced."""
-    if group_spots(round_) is not None or most_groups(round_, rules) <= MOST_COLUMNS:
+    if group_locations(round_) is not None or most_groups(round_, rules) <= MOST_COLUMNS:
         return False
     types = GroupTypes.of(round_, rules)
     kinds = Counter(types.g.tolist() if rules.sizes == "equal" else [0] * len(types.g))
@@ -158,7 +159,7 @@ def most_groups(round_: Round, rules: GroupRules) -> int:
 
 def refuse_too_many(round_: Round, rules: GroupRules) -> None:
     """Refuse a round of which as many groups as there are could not be listed, from a count of different jobs alone."""
-    if group_spots(round_) is not None:  # not all may share
+    if group_locations(round_) is not None:  # not all may share
         return
     kinds = _different(round_, rules)
     what = f"groups of {max(kinds.values(), default=0)} types of jobs that may share"
@@ -182,16 +183,18 @@ def _apart(bucket: Ints, part: Ints) -> Ints:
     return np.unique(np.column_stack([bucket, part]), axis=0, return_inverse=True)[1].reshape(-1)
 
 
-def _at_spots(groups: Ints, gpus: Ints, place: Ints, spots: GroupSpots) -> tuple[Ints, Ints, tuple[Spot, ...]]:
-    """Return, for each group and spot where it may be, which group and which of all the spots."""
+def _at_locations(
+    groups: Ints, gpus: Ints, place: Ints, locations: GroupLocations
+) -> tuple[Ints, Ints, tuple[Location, ...]]:
+    """Return, for each group and location where it may be, which group and which of all the locations."""
     looks = np.column_stack([np.sort(np.where(groups >= 0, place[groups], -1), axis=1), gpus])
     combinations, of = np.unique(looks, axis=0, return_inverse=True)
-    known: dict[Spot, int] = {}
+    known: dict[Location, int] = {}
     found = []
     for *kinds, size in combinations.tolist():
-        here = spots.of(frozenset(kind for kind in kinds if kind >= 0), size)
-        found.append([known.setdefault(spot, len(known)) for spot in here])
+        here = locations.of(frozenset(kind for kind in kinds if kind >= 0), size)
+        found.append([known.setdefault(location, len(known)) for location in here])
     numbers = np.array([len(some) for some in found], dtype=np.int64)[of.reshape(-1)]
     check_number(int(numbers.sum()), "groups on nodes where they may be")
-    flat = [spot for combination in of.reshape(-1).tolist() for spot in found[combination]]
+    flat = [location for combination in of.reshape(-1).tolist() for location in found[combination]]
     return np.repeat(np.arange(len(groups)), numbers), np.array(flat, dtype=np.int64), tuple(known)

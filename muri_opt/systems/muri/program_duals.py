@@ -42,8 +42,8 @@ def matching_duals(round_: Round, columns: GroupColumns, linear: LinearDuals) ->
     pairs = _Pairs.of(round_, columns, linear, scale)
     best = pairs.least_bound(linear.multipliers["gpus"][0] * scale // linear.denominator)
     once, gpus = linear.multipliers["once"], linear.multipliers["gpus"][0]
-    homes = zip(linear.multipliers.get("home", ()), round_.amounts.G.tolist(), strict=False)
-    stays = sum(linear.multipliers.get("kept", ())) + sum(price * has for price, has in homes)
+    nodes = zip(linear.multipliers.get("home", ()), round_.amounts.G.tolist(), strict=False)
+    stays = sum(linear.multipliers.get("kept", ())) + sum(price * has for price, has in nodes)
     proved = sum(once) + gpus * round_.cluster.total_gpus + supply_besides(round_, linear.multipliers) + stays
     return None if best.bound * linear.denominator > proved * scale else pairs.evidence(best)
 
@@ -91,7 +91,7 @@ class _Pairs:
         worth, taken = np.full((kinds, kinds + 1), -1, dtype=np.int64), np.zeros((kinds, kinds + 1), dtype=np.int64)
         first, second = columns.groups.T  # of a job alone the second is -1, the last place of a row
         above = scale * columns.value - paid_besides(round_, columns, others)
-        moves = columns.home < 0
+        moves = columns.placement < 0
         worth[first[moves], second[moves]] = above[moves]
         taken[first, second] = columns.gpus
         of = columns.types.type_of
@@ -159,9 +159,9 @@ class _Pairs:
 
 def _keep(columns: GroupColumns, above: Ints, pair: Ints, single: Ints) -> None:
     """Count jobs and pairs that go on as they are, in place, with what they are worth then."""
-    of, runs_at = columns.types.type_of, columns.types.homes.of_job
-    for group in np.flatnonzero(columns.home >= 0).tolist():
-        here = np.flatnonzero(runs_at == columns.home[group])
+    of, runs_at = columns.types.type_of, columns.types.kept.of_job
+    for group in np.flatnonzero(columns.placement >= 0).tolist():
+        here = np.flatnonzero(runs_at == columns.placement[group])
         kinds = columns.members(group)
         first, last = (here[of[here] == kind] for kind in (kinds[0], kinds[-1]))
         if len(kinds) == 1:

@@ -96,7 +96,7 @@ class Master:
         self.first: Prices | None = None
         """Prices to begin with, if there are any."""
         self.told: Prices = {}
-        self.parts, self.parts_at_home = np.zeros(0), np.zeros(len(types.homes.home))
+        self.parts, self.parts_kept = np.zeros(0), np.zeros(len(types.kept.placement))
         self.best: Prices = {}
         self.bound, self.value = float("inf"), 0.0
         self.covered = False
@@ -120,7 +120,7 @@ class Master:
     @property
     def columns(self) -> GroupColumns:
         """The groups with their values, and those that go on as they are."""
-        if self._columns is None or len(self._columns.value) != len(self.groups) + len(self.types.homes.home):
+        if self._columns is None or len(self._columns.value) != len(self.groups) + len(self.types.kept.placement):
             self._columns = GroupColumns.of_types(self.types, self.groups)
         return self._columns
 
@@ -358,12 +358,12 @@ class Master:
     def remember(self, relaxed: Relaxed) -> None:
         """Remember for which part groups run in the last relaxation that was solved."""
         stay = len(self.groups)
-        self.parts, self.parts_at_home = relaxed.values[:stay], relaxed.values[stay : len(self.columns.value)]
+        self.parts, self.parts_kept = relaxed.values[:stay], relaxed.values[stay : len(self.columns.value)]
 
     def line(self) -> Ints:
         """Return the known groups, those first that ran for the largest part, and of others those that pay the most."""
         new = np.zeros(len(self.groups) - len(self.parts))
-        parts = np.concatenate([self.parts, new, self.parts_at_home])
+        parts = np.concatenate([self.parts, new, self.parts_kept])
         profit = self.columns.value.astype(np.float64)
         if self.told:
             profit -= self._charges(self.told).of(self.types, self.columns.groups)

@@ -10,14 +10,14 @@ from muri_opt.modelling import Values
 from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import Ints
 from muri_opt.systems.capacity import Leftover, best_fit
-from muri_opt.systems.muri.group_spots import Spot
+from muri_opt.systems.muri.group_locations import Location
 from muri_opt.systems.muri.periods import Group
-from muri_opt.systems.muri.program_spots import Cells
+from muri_opt.systems.muri.program_locations import Cells
 
 Chosen = Sequence[tuple[Group, int]]
-"""Groups, each with the place of its spot."""
+"""Groups, each with the place of its location."""
 Fit = Callable[[Ints, int, int], Ints | None]
-"""From room per node, GPUs and the place of a spot to GPUs per node."""
+"""From room per node, GPUs and the place of a location to GPUs per node."""
 
 
 def held_on(round_: Round, gpus: Mapping[str, int]) -> Ints:
@@ -41,26 +41,26 @@ def shares_anywhere(round_: Round, groups: Sequence[Group], stay: Mapping[Group,
     return _filled(round_, [(jobs, place) for place, jobs in enumerate(line)], fit)
 
 
-def shares_at_spots(
-    round_: Round, chosen: Chosen, spots: Sequence[Spot], cells: Cells, flows: Values
+def shares_at_locations(
+    round_: Round, chosen: Chosen, locations: Sequence[Location], cells: Cells, flows: Values
 ) -> dict[Group, Ints]:
     """Return GPUs per node of the groups that find a place; of values of a program that only counts GPUs, all do.
 
-    Best fit, from the spots of the fewest nodes, splits fewer groups than the columns f; they say where groups go where
-    best fit does not find a place for all.
+    Best fit, from the locations of the fewest nodes, splits fewer groups than the columns f; they say where groups go
+    where best fit does not find a place for all.
     """
     g = round_.amounts.g
 
     def size(item: tuple[Group, int]) -> tuple[bool, int, int]:
         jobs, place = item
-        return spots[place].share is None, len(spots[place].nodes), -int(g[list(jobs)].max())
+        return locations[place].share is None, len(locations[place].nodes), -int(g[list(jobs)].max())
 
     line = sorted(chosen, key=size)
-    packed = _filled(round_, line, lambda room, gpus, place: _packed(room, gpus, spots[place]))
+    packed = _filled(round_, line, lambda room, gpus, place: _packed(room, gpus, locations[place]))
     if len(packed) == len(line):
         return packed
     rest = np.rint(flows).astype(np.int64)
-    told = _filled(round_, line, lambda room, gpus, place: _told(room, gpus, place, spots[place], cells, rest))
+    told = _filled(round_, line, lambda room, gpus, place: _told(room, gpus, place, locations[place], cells, rest))
     return told if len(told) > len(packed) else packed
 
 
@@ -76,12 +76,12 @@ def _filled(round_: Round, line: Chosen, fit: Fit) -> dict[Group, Ints]:
     return shares
 
 
-def _packed(room: Ints, gpus: int, spot: Spot) -> Ints | None:
-    """Return the best fit at a spot."""
-    if spot.share is not None:
-        share = spot.on_nodes(len(room))
+def _packed(room: Ints, gpus: int, location: Location) -> Ints | None:
+    """Return the best fit at a location."""
+    if location.share is not None:
+        share = location.on_nodes(len(room))
         return share if (share <= room).all() else None
-    nodes = np.array(sorted(spot.nodes), dtype=np.int64)
+    nodes = np.array(sorted(location.nodes), dtype=np.int64)
     found = best_fit(room[nodes], gpus)
     if found is None:
         return None
@@ -90,11 +90,11 @@ def _packed(room: Ints, gpus: int, spot: Spot) -> Ints | None:
     return share
 
 
-def _told(room: Ints, gpus: int, place: int, spot: Spot, cells: Cells, rest: Ints) -> Ints | None:
-    """Return GPUs in the cells of a spot as the columns f, of which ``rest`` is left, say; take them from it."""
+def _told(room: Ints, gpus: int, place: int, location: Location, cells: Cells, rest: Ints) -> Ints | None:
+    """Return GPUs in the cells of a location as the columns f, of which ``rest`` is left, say; take them from it."""
     mine = np.flatnonzero(cells.pairs[:, 0] == place)
     if not len(mine):
-        return _packed(room, gpus, spot)
+        return _packed(room, gpus, location)
     share, missing = np.zeros_like(room), gpus
     for pair in mine.tolist():
         part = min(missing, int(rest[pair]))

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from muri_opt.algorithms.knapsack import Options, lagrangian
 from muri_opt.rounds import LinearDuals, Round
 from muri_opt.rounds.amounts import UNLIMITED, Ints
-from muri_opt.systems.muri.group_spots import group_spots
+from muri_opt.systems.muri.group_locations import group_locations
 from muri_opt.systems.muri.group_values import MILLIONTHS, UNITS, GroupRules, Members, class_values
 from muri_opt.systems.muri.group_worth import GroupWorth
 from muri_opt.systems.muri.interleaving import SLOWDOWN, slot_count
@@ -58,7 +58,7 @@ def job_prices(round_: Round, rules: GroupRules) -> LinearDuals | None:
     gpu, *others = found.prices
     quota = [0] * len(round_.amounts.U)
     multipliers: dict[str, tuple[int, ...]] = {"once": tuple(found.idle.tolist())}
-    multipliers["gpus"] = (PARTS * gpu,) * (1 if group_spots(round_) is None else len(round_.cluster.nodes))
+    multipliers["gpus"] = (PARTS * gpu,) * (1 if group_locations(round_) is None else len(round_.cluster.nodes))
     for limit, price in zip(limits, others, strict=True):
         if limit.tenant is None:
             multipliers[limit.label] = (price,)

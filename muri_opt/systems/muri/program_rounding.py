@@ -117,11 +117,11 @@ class Rounding:
 
     def _widened(self, taken: Ints, model: Model, relaxed: Relaxed) -> Ints:
         """Take up groups of the jobs that are left, by the prices of what is left; return what is taken, as before."""
-        before, homes = len(self.master.groups), len(self.master.types.homes.home)
+        before, kept = len(self.master.groups), len(self.master.types.kept.placement)
         prices = self.master.program.prices_over(self.master.round_, self.master.columns, model, relaxed.duals)
         self.master.take(self.master.chosen(self.master.look(prices, self._left(taken))))
         added = np.zeros(len(self.master.groups) - before, dtype=np.int64)
-        return np.concatenate([taken[:before], added, taken[before : before + homes]])
+        return np.concatenate([taken[:before], added, taken[before : before + kept]])
 
     def _solved(self, model: Model, taken: Ints, budget: Budget) -> Values:
         """Return what a solver makes of the rest, or what is taken if it says nothing in time."""

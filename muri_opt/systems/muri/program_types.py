@@ -13,13 +13,13 @@ from muri_opt.rounds import Job, Round
 from muri_opt.rounds.amounts import Ints
 from muri_opt.rounds.memoise import last_recalled
 from muri_opt.rounds.quantities import microseconds
-from muri_opt.systems.muri.group_spots import group_spots
+from muri_opt.systems.muri.group_locations import group_locations
 from muri_opt.systems.muri.group_values import GroupRules, Members, after_restart, class_values
 from muri_opt.systems.muri.group_worth import restarts_of
 from muri_opt.systems.muri.interleaving import slot_count
 from muri_opt.systems.muri.job_weights import job_weights, times_alone
 from muri_opt.systems.muri.priority_classes import class_ranges, class_weights
-from muri_opt.systems.muri.program_homes import HomeColumns
+from muri_opt.systems.muri.program_kept import KeptColumns
 from muri_opt.systems.priority_levels import levels_of
 
 MOST_COLUMNS = 400_000
@@ -34,7 +34,7 @@ class GroupTypes:
     Two jobs are of one type if they have the same GPUs, stage times, CPUs, memory, tenant and priority, may be on the
     same nodes, lose the same by a change, are of the same model where that was measured, and agree in whatever else the
     objective looks at.
-    ``rules`` are those of the round, and no group is larger than ``largest``. ``homes`` are the groups that may go on
+    ``rules`` are those of the round, and no group is larger than ``largest``. ``kept`` are the groups that may go on
     as they are, and class c of priority counts ``weights[c]`` times.
     """
 
@@ -53,7 +53,7 @@ class GroupTypes:
     place: Ints
     restart: Ints
     model: Ints
-    homes: HomeColumns
+    kept: KeptColumns
     weights: tuple[int, ...]
 
     @classmethod
@@ -86,8 +86,8 @@ class GroupTypes:
             models=self.model[kinds],
         )
 
-    def values(self, groups: Ints, home: Ints) -> Ints:
-        """Return what groups are worth to each class of priority; those at no ``home`` lose their restarts."""
+    def values(self, groups: Ints, placement: Ints) -> Ints:
+        """Return what groups are worth to each class of priority; those at no ``placement`` lose their restarts."""
         values = np.zeros((len(self.weights), len(groups)), dtype=np.int64)
         sizes = (groups >= 0).sum(axis=1)
         for size in np.unique(sizes).tolist():
@@ -95,7 +95,7 @@ class GroupTypes:
             of = groups[at, :size]
             values[:, at] = class_values(self.rules, self.members(of), self.priority[of], len(self.weights))
             if self.rules.horizon is not None:
-                lost = np.where(home[at] >= 0, 0, self.restart[of].max(axis=1))
+                lost = np.where(placement[at] >= 0, 0, self.restart[of].max(axis=1))
                 values[:, at] = after_restart(values[:, at], lost, self.rules.horizon)
         return values
 
@@ -107,9 +107,9 @@ def _types(round_: Round, said: GroupRules) -> GroupTypes:
     g, c, m, tenant, _, alone, weight, priority, place, restart, model = kinds[:, :_TRAITS].T
     stages, jobs = np.ascontiguousarray(kinds[:, _TRAITS:]), type_of.ravel()
     largest = min(rules.largest_group, slot_count(rules.pattern, len(round_.resources)))
-    homes = HomeColumns.none(round_, len(g), largest)
+    kept = KeptColumns.none(round_, len(g), largest)
     if rules.horizon is not None and any(job.state == "running" for job in round_.jobs):
-        homes = HomeColumns.of(round_, jobs, g, largest, all_groups, mixed=rules.sizes == "mixed")
+        kept = KeptColumns.of(round_, jobs, g, largest, all_groups, mixed=rules.sizes == "mixed")
     ranges = [0]
     if priority.any():  # the range of the only class does not matter
         members = Members(stages=stages[:, None], alone=alone[:, None], gpus=g[:, None], weight=weight[:, None])
@@ -130,7 +130,7 @@ def _types(round_: Round, said: GroupRules) -> GroupTypes:
         place=place,
         restart=restart,
         model=model,
-        homes=homes,
+        kept=kept,
         weights=tuple(class_weights(ranges)),
     )
 
@@ -167,8 +167,8 @@ def _traits(round_: Round, rules: GroupRules) -> Ints:
     alone = times_alone(round_, rules.objective)
     stages = np.array([_stages(job) for job in round_.jobs], dtype=np.int64)
     position = jobs if rules.distinct else same
-    spots = group_spots(round_)
-    place = same if spots is None else spots.kind
+    locations = group_locations(round_)
+    place = same if locations is None else locations.kind
     restart = same if rules.horizon is None else restarts_of(round_)
     asked = [amounts.g, amounts.c, amounts.m, amounts.tenant, position, alone, weight, levels_of(round_), place]
     asked += [restart, rules.ways.numbers(round_.jobs)]

@@ -38,14 +38,14 @@ class RunningNow:
     @classmethod
     def read(cls, round_: Round, now: SharingNow) -> RunningNow:
         """Return placements by the numbers of their nodes."""
-        index, homes = round_.cluster.node_index, now.homes
+        index, placements = round_.cluster.node_index, now.homes
         return cls(
             of=now.of,
-            places=[tuple(sorted([(index[node], gpus) for node, gpus in home.held])) for home in homes],
-            gpus=[sum([gpus for _, gpus in home.held]) for home in homes],
-            most=[home.most for home in homes],
-            least=[home.least for home in homes],
-            largest=[home.largest for home in homes],
+            places=[tuple(sorted([(index[node], gpus) for node, gpus in one.held])) for one in placements],
+            gpus=[sum([gpus for _, gpus in one.held]) for one in placements],
+            most=[one.most for one in placements],
+            least=[one.least for one in placements],
+            largest=[one.largest for one in placements],
         )
 
     @classmethod

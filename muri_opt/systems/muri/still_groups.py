@@ -102,7 +102,7 @@ class Still:
         runs = now.in_line(self.line)
         running = self._running(now, [job for job in runs if job in self.to_run])
         groups = None
-        if self.places.spots is None:
+        if self.places.locations is None:
             groups = self._joined(self.worth, [*running], self.round_.cluster.total_gpus, FEW_UNIONS)
         if groups is None:
             groups = [*running, *((job,) for job in self._others([*running]))]
@@ -120,7 +120,7 @@ class Still:
                 if places is not None:
                     left.give(places, (job,))
                     found[job,] = places
-                elif self.places.spots is None:  # all may be anywhere, and room only shrinks
+                elif self.places.locations is None:  # all may be anywhere, and room only shrinks
                     full.add(kinds[job])
         return found
 
@@ -200,7 +200,7 @@ class Still:
         First the others join each other, or running groups, where the least is lost. Where that does not do, rounds of
         matching begin with the running groups, at last with the full ones alone.
         """
-        if self.places.spots is None:
+        if self.places.locations is None:
             found = self._joined(worth, running, gpus)
             if found is not None:
                 return found
@@ -241,12 +241,12 @@ class Still:
         rest = set(self._others(running))
         line = [job for job in self.line if job in inside or job in rest]
         place = {job: at for at, job in enumerate(line)}
-        spots = self.places.spots
+        locations = self.places.locations
         found = group_jobs(
             [self.round_.jobs[job] for job in line],
             gpus,
             self.options,
-            None if spots is None else spots.among(line),
+            None if locations is None else locations.among(line),
             [tuple(place[job] for job in group) for group in running],
         )
         old, groups = {frozenset(group) for group in running}, [tuple(line[at] for at in group) for group in found]

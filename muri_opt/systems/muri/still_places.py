@@ -12,7 +12,7 @@ import numpy as np
 from muri_opt.rounds import Decision, Round
 from muri_opt.rounds.amounts import Ints
 from muri_opt.rounds.stopping import look_at_clock
-from muri_opt.systems.muri.group_spots import GroupSpots, group_spots
+from muri_opt.systems.muri.group_locations import GroupLocations, group_locations
 from muri_opt.systems.muri.node_places import NodePlaces, Places, places_of
 from muri_opt.systems.muri.periods import Group
 from muri_opt.systems.muri.queue_ranks import first_ranks
@@ -66,10 +66,10 @@ class StillPlaces:
 
     round_: Round
     line: Sequence[int]
-    spots: GroupSpots | None = field(init=False)
+    locations: GroupLocations | None = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "spots", group_spots(self.round_))
+        object.__setattr__(self, "locations", group_locations(self.round_))
 
     def placed(self, groups: Sequence[Group], running: RunningPlaces, tries: int = TRIES) -> Filled:
         """Return GPUs of nodes for as many of the groups as find a place, where they run now if they can.
@@ -99,8 +99,8 @@ class StillPlaces:
     def back(self, filled: Filled, running: RunningPlaces) -> Filled:
         """Return the groups, those that run and were moved back where they are, as long as that is free."""
         placed, left = filled
-        home = {group: there for group in placed if (there := running.get(group)) is not None}
-        away = [group for group, there in home.items() if placed[group] != there]
+        theirs = {group: there for group in placed if (there := running.get(group)) is not None}
+        away = [group for group, there in theirs.items() if placed[group] != there]
         if not away:
             return filled
         found = dict(placed)
@@ -108,8 +108,8 @@ class StillPlaces:
             still = list[Group]()
             for group in away:
                 left.put(found[group], group, -1)
-                goes = left.has(home[group], group)
-                found[group] = home[group] if goes else found[group]
+                goes = left.has(theirs[group], group)
+                found[group] = theirs[group] if goes else found[group]
                 left.put(found[group], group, 1)
                 still += [] if goes else [group]
             if len(still) == len(away):
@@ -138,8 +138,8 @@ class StillPlaces:
     def fit(self, left: NodePlaces, group: Group, spared: Ints | None = None) -> Places | None:
         """Return GPUs of nodes for a group: first fit beside what is spared, or where the least of that is lost."""
         gpus = self.gpus(group)
-        if self.spots is not None:
-            share = self.spots.fit(left, gpus, *group)
+        if self.locations is not None:
+            share = self.locations.fit(left, gpus, *group)
             return None if share is None else places_of(share)
         if spared is None:
             return left.first(gpus, group)
@@ -170,7 +170,7 @@ class StillPlaces:
                 sparing[node] += gpus
         spared_gpus = int(spared.sum())
         for place, group in enumerate(line):
-            if not spared_gpus and self.spots is None:  # no group that is left has GPUs now
+            if not spared_gpus and self.locations is None:  # no group that is left has GPUs now
                 return Filled(found | left.place_each(line[place:]), left)
             look_at_clock()
             own = now.get(group, ())

@@ -88,15 +88,15 @@ def _most_short(round_: Round, rules: Sharing, able: Mapping[int, Job], offers: 
         if unpaid is None:
             return None
         short = max(short, unpaid)
-    for group in _homes(round_, rules, able, largest) if offers.sharers.pays else ():
-        unpaid = offers.most_unpaid_at_home(group)
+    for group in _placements(round_, rules, able, largest) if offers.sharers.pays else ():
+        unpaid = offers.most_unpaid_as_it_is(group)
         if unpaid is None:
             return None
         short = max(short, unpaid)
     return short
 
 
-class _AtHome(NamedTuple):
+class _Placement(NamedTuple):
     """Jobs that run on the same GPUs of nodes, or may do so, and how many of them may be a group that runs."""
 
     members: list[int]
@@ -104,7 +104,7 @@ class _AtHome(NamedTuple):
     gpus: list[tuple[int, int]]
 
 
-def _homes(round_: Round, rules: Sharing, able: Mapping[int, Job], largest: int) -> Iterator[_AtHome]:
+def _placements(round_: Round, rules: Sharing, able: Mapping[int, Job], largest: int) -> Iterator[_Placement]:
     """Yield the jobs of each placement that may share it: of one GPU count where counts may not be mixed."""
     running, index = RunningJobs(round_), round_.cluster.node_index
     for same in running.alike.values():
@@ -115,7 +115,7 @@ def _homes(round_: Round, rules: Sharing, able: Mapping[int, Job], largest: int)
         sizes = [size for size in range(1, min(largest, len(names)) + 1) if running.may_be(names[:size], held)]
         if not rules.mixed:
             members = [place for place in members if able[place].gpus == sum(held.values())]
-        yield _AtHome(members, sizes, [(index[node], gpus) for node, gpus in same.where])
+        yield _Placement(members, sizes, [(index[node], gpus) for node, gpus in same.where])
 
 
 def _check_odd_set(field: str, odd: OddSet, jobs: int) -> None:
@@ -132,7 +132,7 @@ class _Offers:
     Job j pays ``pay[j]`` for itself and its GPUs of a quota. A GPU of a group costs ``gpu``, or what is ``cheapest``
     where prices differ by node, and, for each of its jobs, ``per_gpu[j]`` for CPUs and memory. A group with two jobs or
     more of an odd set pays the price of the set. A group that goes on as it is pays ``kept[j]`` for each job and
-    ``at_home[s]`` for each of its GPUs of node s, with the price of the GPU.
+    ``gpu_of_node[s]`` for each of its GPUs of node s, with the price of the GPU.
     """
 
     sharers: Sharers
@@ -145,7 +145,7 @@ class _Offers:
     """At ``[s, j]`` whether odd set s has job j."""
     cheapest: Cheapest | None
     kept: Ints
-    at_home: Sequence[int]
+    gpu_of_node: Sequence[int]
 
     @classmethod
     def of(
@@ -166,9 +166,9 @@ class _Offers:
             per_gpu.append(milli * need.milli + mebibyte * need.mebibytes)
         most = max((job.gpus for job in round_.jobs), default=0)
         kept = prices.of.get("kept", (0,) * len(pay))
-        home = prices.of.get("home", (0,) * len(round_.cluster.nodes))
+        nodes = prices.of.get("home", (0,) * len(round_.cluster.nodes))
         # Prices are anybody's: they may be too large for a machine word.
-        paid = 4 * max(pay, default=0) + (4 * max(per_gpu, default=0) + gpu + max(home, default=0)) * most
+        paid = 4 * max(pay, default=0) + (4 * max(per_gpu, default=0) + gpu + max(nodes, default=0)) * most
         paid += 4 * max(kept, default=0)
         word = word_for(paid + sum(odd.price for odd in odd_sets))
         within = np.zeros((len(odd_sets), len(round_.jobs)), dtype=np.bool_)
@@ -184,19 +184,19 @@ class _Offers:
             within=within,
             cheapest=cheapest,
             kept=np.array(kept, dtype=word),
-            at_home=[gpu + more for more in home] if cheapest is None else prices.of["gpus"],
+            gpu_of_node=[gpu + more for more in nodes] if cheapest is None else prices.of["gpus"],
         )
 
     def profit_of_jobs(self, members: list[int], largest: int) -> int:
         """Return by how much jobs can add more than they pay, each looked at by itself, in groups of any others."""
         caps = JobCaps.of(self.sharers, members, largest)
         gpus = self.sharers.gpus[members].astype(self.pay.dtype)
-        gpu = self.gpu if self.cheapest is None else min(self.at_home, default=0)
+        gpu = self.gpu if self.cheapest is None else min(self.gpu_of_node, default=0)
         return caps.profit(self.denominator, gpu, self.pay[members] + gpus * self.per_gpu[members])
 
     def most_unpaid(self, members: list[int], largest: int) -> int | None:
         """Return by how much the value of any group of the members exceeds what it pays, at most; at least 0."""
-        worst, alike = 0, self._alike(members, at_home=False)
+        worst, alike = 0, self._alike(members, as_it_is=False)
         for size in range(1, min(largest, len(members)) + 1):
             if size > 1 and _number(len(alike[0]), size) > LISTED and self._can_scan:
                 worst = self._scanned(*alike, size, worst)
@@ -240,7 +240,7 @@ class _Offers:
         if sharing.objective == "efficiency":
             adds *= sharers.gpus[places].astype(np.float64) / gpus
         pays = (self.pay[places] + gpus * self.per_gpu[places]).astype(np.float64) / self.denominator
-        gpu = self.gpu if self.cheapest is None else min(self.at_home, default=0)
+        gpu = self.gpu if self.cheapest is None else min(self.gpu_of_node, default=0)
         lost = MILLION if sharing.objective == "gpu-time" else 0
         horizon, left = sharing.horizon or 1, np.ones(len(places))
         if sharers.pays:
@@ -257,12 +257,12 @@ class _Offers:
             exact=self.cheapest is None and not self.odd_sets and least == 1.0,
         )
 
-    def most_unpaid_at_home(self, home: _AtHome) -> int | None:
+    def most_unpaid_as_it_is(self, placement: _Placement) -> int | None:
         """Return the same of groups that go on as they are."""
-        worst, gpus = 0, sum(given for _, given in home.gpus)
-        cost = sum(self.at_home[node] * given for node, given in home.gpus)
-        alike = self._alike(home.members, at_home=True)
-        for size in home.sizes if home.members else ():
+        worst, gpus = 0, sum(given for _, given in placement.gpus)
+        cost = sum(self.gpu_of_node[node] * given for node, given in placement.gpus)
+        alike = self._alike(placement.members, as_it_is=True)
+        for size in placement.sizes if placement.members else ():
             for groups in _blocks(*alike, size):
                 if groups is None:
                     return None
@@ -272,9 +272,9 @@ class _Offers:
                 worst = max(worst, self._above(self.sharers.of_class(whole, 0), whole, paid))
         return worst
 
-    def _alike(self, members: list[int], *, at_home: bool) -> tuple[Ints, Ints]:
+    def _alike(self, members: list[int], *, as_it_is: bool) -> tuple[Ints, Ints]:
         """Return one job of each kind, and how many there are of it."""
-        kinds = [(*self._kind(job), int(self.kept[job]) if at_home else 0) for job in members]
+        kinds = [(*self._kind(job), int(self.kept[job]) if as_it_is else 0) for job in members]
         count = Counter(kinds)
         first = dict(zip(reversed(kinds), reversed(members), strict=True))
         jobs = np.array([first[kind] for kind in count], dtype=np.int64)

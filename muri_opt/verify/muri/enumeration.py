@@ -35,7 +35,7 @@ class _Group:
     gpus: int
     quotas: tuple[int, ...]
     among: Sequence[frozenset[int]]
-    homes: Sequence[Mapping[int, int]]
+    exact: Sequence[Mapping[int, int]]
     stays: int
     now: Mapping[int, int] | None
 
@@ -82,9 +82,9 @@ class _Groupings:
         looks = list(zip(self.looks, rooms, strict=True))
         if group.now is not None and all(holds[node] >= gpus for node, gpus in group.now.items()):
             yield group.stays, group.now
-        for home in group.homes:
-            if all(holds[node] >= gpus for node, gpus in home.items()):
-                yield group.value, home
+        for share in group.exact:
+            if all(holds[node] >= gpus for node, gpus in share.items()):
+                yield group.value, share
         for nodes in group.among:
             here = [most if node in nodes else 0 for node, most in enumerate(holds)]
             for share in splits(here, looks, group.gpus, nodes=len(rooms), steps=self.steps):
@@ -158,7 +158,7 @@ def _group(
         gpus=gpus,
         quotas=tuple(held),
         among=[place for place in where if isinstance(place, frozenset)],
-        homes=[dict(place) for place in where if isinstance(place, tuple)],
+        exact=[dict(place) for place in where if isinstance(place, tuple)],
         stays=value,
         now=None,
     )
@@ -171,9 +171,9 @@ def _held(jobs: Sequence[Job], lines: Mapping[str, tuple[str, ...]], quota: str)
 def _looks(groups: Sequence[Sequence[_Group]], nodes: int) -> list[int]:
     """Return a number for each node, equal for those that are the same to all groups."""
     told = {place for some in groups for group in some for place in group.among}
-    homes = {node for some in groups for group in some for home in (*group.homes, group.now or {}) for node in home}
+    exact = {node for some in groups for group in some for share in (*group.exact, group.now or {}) for node in share}
     known: dict[object, int] = {}
     return [
-        known.setdefault((node if node in homes else -1, *(node in place for place in told)), len(known))
+        known.setdefault((node if node in exact else -1, *(node in place for place in told)), len(known))
         for node in range(nodes)
     ]

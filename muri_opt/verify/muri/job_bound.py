@@ -111,20 +111,18 @@ def added(sharers: Sharers, jobs: NDArray[np.int64]) -> NDArray[np.float64]:
 
 def _counts(sharers: Sharers, jobs: NDArray[np.int64]) -> tuple[Whole, int]:
     """Return what each job adds at the speed that it has alone, and in how many parts of the value that is counted."""
-    sharing, gpus = sharers.sharing, sharers.gpus[jobs].astype(object)
+    sharing, gpus = sharers.sharing, sharers.gpus[jobs]  # in words that hold any value of a group times its period
     if sharing.objective == "efficiency":  # of its GPUs, and the group has no fewer
         return _MILLION * np.minimum(gpus, 1), max(1, slot_count(sharing.pattern, sharers.stages.shape[1]))
     if sharing.objective == "gpu-time":
         return _MILLION * gpus, 1
     counted = gpus if sharing.objective == "progress" else np.minimum(gpus, 1)
-    return _UNITS.get(sharing.objective, 1) * counted * sharers.weight[jobs].astype(object), 1
+    return _UNITS.get(sharing.objective, 1) * counted * sharers.weight[jobs], 1
 
 
 def _time(sharers: Sharers, jobs: NDArray[np.int64]) -> Whole:
     """Return how long each job takes alone as the objective counts it: all its stages, or an iteration."""
-    times = sharers.stages[jobs].sum(axis=1) if sharers.sharing.objective == "efficiency" else sharers.alone[jobs]
-    whole: Whole = times.astype(object)
-    return whole
+    return sharers.stages[jobs].sum(axis=1) if sharers.sharing.objective == "efficiency" else sharers.alone[jobs]
 
 
 def _shortest(sharers: Sharers, jobs: NDArray[np.int64]) -> Whole:
@@ -132,7 +130,7 @@ def _shortest(sharers: Sharers, jobs: NDArray[np.int64]) -> Whole:
 
     In the authors' recurrence some of the first eight slots wait for nothing, but for every use of the GPU.
     """
-    stages = sharers.stages[jobs].astype(object)
+    stages = sharers.stages[jobs]
     authors = sharers.sharing.pattern == "muri-4slot"
     shortest: Whole = stages[:, 1:2].sum(axis=1) - _UNSURE if authors else stages.sum(axis=1)
     return np.asarray(np.maximum(1, shortest))

@@ -8,22 +8,22 @@ from typing import NamedTuple
 from muri_opt.rounds import Round
 from muri_opt.verify.demands import Asked, is_lost
 
-Home = tuple[tuple[int, int], ...]
+Held = tuple[tuple[int, int], ...]
 """GPUs on each node where a job runs, by the positions of nodes."""
-Place = frozenset[int] | Home
+Place = frozenset[int] | Held
 """Nodes inside of which all GPUs are; or the GPUs on each node of jobs that go on there."""
 
 
 class Where(NamedTuple):
-    """Where a job may be: it starts inside one of the ``parts``, or goes on at home, on all GPUs that it has there."""
+    """Where a job may be: it starts inside one of the ``parts``, or goes on with all GPUs that are ``held``."""
 
     parts: tuple[tuple[int, ...], ...]
-    home: Home | None
+    held: Held | None
 
-    def may_have(self, home: Home) -> bool:
+    def may_have(self, held: Held) -> bool:
         """Return whether the job runs there now, or could start on just these nodes."""
-        nodes = {node for node, _ in home}
-        return self.home == home or any(nodes.issubset(part) for part in self.parts)
+        nodes = {node for node, _ in held}
+        return self.held == held or any(nodes.issubset(part) for part in self.parts)
 
 
 def wheres(round_: Round, asked: Mapping[str, Asked] | None) -> list[Where]:
@@ -34,8 +34,8 @@ def wheres(round_: Round, asked: Mapping[str, Asked] | None) -> list[Where]:
     found = []
     for job in round_.jobs:
         runs = job.state == "running" and not is_lost(round_, job)
-        home = tuple(sorted((index[node], gpus) for node, gpus in (job.placement or {}).items()))
-        found.append(Where(asked[job.id].parts, home if runs else None))
+        held = tuple(sorted((index[node], gpus) for node, gpus in (job.placement or {}).items()))
+        found.append(Where(asked[job.id].parts, held if runs else None))
     return found
 
 
@@ -49,11 +49,11 @@ def shared_places(jobs: Sequence[Where], gpus: int) -> Iterator[Place]:
     for other in jobs[1:]:
         parts = [common for part in parts for mine in other.parts if (common := part.intersection(mine))]
     yield from parts
-    for home in sorted({one.home for one in jobs if one.home is not None}):
-        nodes = {node for node, _ in home}
-        fits = sum(given for _, given in home) == gpus and not any(nodes <= part for part in parts)
-        if fits and all(one.may_have(home) for one in jobs):
-            yield home
+    for held in sorted({one.held for one in jobs if one.held is not None}):
+        nodes = {node for node, _ in held}
+        fits = sum(given for _, given in held) == gpus and not any(nodes <= part for part in parts)
+        if fits and all(one.may_have(held) for one in jobs):
+            yield held
 
 
 class Cheapest:

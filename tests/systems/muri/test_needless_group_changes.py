@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 import numpy as np
 import pytest
 from handmade import gang, round_of
@@ -17,7 +20,8 @@ from muri_opt.solve.search import Search
 from muri_opt.systems import policy_from
 from muri_opt.systems.muri.group_values import GroupRules
 from muri_opt.systems.muri.group_worth import GroupWorth
-from muri_opt.systems.muri.needless_changes import _Step, _Undoing
+from muri_opt.systems.muri.needless_changes import _Step, _Touched, _Undoing
+from muri_opt.systems.muri.node_places import Places
 from muri_opt.systems.muri.running_groups import running_groups
 from muri_opt.systems.muri.running_now import RunningNow
 from muri_opt.systems.muri.still_places import Placed, StillPlaces
@@ -68,6 +72,32 @@ def test_a_search_undoes_more_changes_than_it_could_check_one_by_one(
         assert search.value >= value
         saved += cost_of_all(round_, before) - cost_of_all(round_, made)
     assert saved > 0
+
+
+@pytest.mark.parametrize("spec", SPECS)
+def test_to_look_only_at_what_a_step_may_have_changed_finds_the_same(
+    spec: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    policy, published = policy_from(spec), policy_from(spec + ("," if ":" in spec else ":") + "restarts=ignore")
+    looked, few, every, steps = [0], 0, 0, _Undoing.steps
+
+    def counted(self: _Undoing, line: Sequence[Any], where: Mapping[int, Places]) -> Any:
+        looked[0] += len(line)
+        return steps(self, line, where)
+
+    monkeypatch.setattr(_Undoing, "steps", counted)
+    for seed in range(4):
+        first = generate("interleaving", jobs=60, nodes=4, seed=seed)
+        round_ = next_round(after(first, solve_round(first, spec, "heuristic").answer), seed)
+        decision = published.decide(round_, 0)
+        looked[0] = 0
+        found = policy.undone(round_, decision)
+        few, looked[0] = few + looked[0], 0
+        with monkeypatch.context() as all_again:
+            all_again.setattr(_Touched, "at", lambda *_: True)
+            assert policy.undone(round_, decision) == found
+        every += looked[0]
+    assert 0 < few < every
 
 
 def two_that_run(gpus: int) -> Round:

@@ -10,6 +10,7 @@ from handmade import gang, round_of
 
 from muri_opt import Node, Round, Tenant
 from muri_opt.systems.capacity import Leftover, first_fit
+from muri_opt.systems.muri import node_places
 from muri_opt.systems.muri.node_places import NodePlaces, places_of, share_of
 
 
@@ -114,6 +115,25 @@ def test_placing_is_first_fit_and_giving_what_it_finds(seed: int) -> None:
         assert (left.left.tolist(), left.quota.tolist()) == (plain.left.tolist(), plain.quota.tolist())
         if found is not None and not plain.has(found, jobs):
             assert not left.give_if_free(found, jobs)
+
+
+@pytest.mark.parametrize("near", [1, 2, 32])
+@pytest.mark.parametrize("seed", range(30))
+def test_groups_one_after_another_are_where_first_fit_puts_each(
+    seed: int, near: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(node_places, "_NEAR", near)
+    draw = Random(seed)
+    round_ = drawn(draw)
+    left, plain, expected = NodePlaces(round_), Leftover(round_), {}
+    groups = [*dict.fromkeys(tuple(draw.sample(range(20), draw.randint(1, 3))) for _ in range(40))]
+    for jobs in groups:
+        share = first_fit(plain.room(*jobs), round_.jobs[jobs[0]].gpus, round_.amounts.G)
+        if share is not None and plain.within_quota(*jobs):
+            plain.take(share, *jobs)
+            expected[jobs] = places_of(share)
+    assert left.place_each(groups) == expected
+    assert left.left.tolist() == plain.left.tolist()
 
 
 @pytest.mark.parametrize("seed", range(60))

@@ -14,6 +14,7 @@ from muri_opt.systems.muri.interleaving import (
     batch_periods as arrays,
     pair_weights_ppm,
     periods_alone,
+    periods_of_rows,
 )
 
 KINDS = {"cyclic": 4, "muri-cyclic": 4, "muri-4slot": 3, "muri-4slot-steady": 3}
@@ -68,6 +69,17 @@ def test_periods_alone_are_those_of_groups(pattern, worst, at_once, orders, monk
         found = periods_alone(groups, pattern, worst=worst)
         assert found.dtype == np.int64
         assert found.tolist() == group_periods(groups, pattern, worst=worst).microseconds.tolist()
+
+
+@pytest.mark.parametrize("pattern", KINDS)
+@pytest.mark.parametrize("most", [500_000, 1 << 27, 1 << 40])  # periods of 32 bits, and of more
+def test_periods_of_rows_are_those_of_their_jobs(pattern, most):
+    stages = draw(3, 20, KINDS[pattern], most=most)
+    for jobs in range(1, 4):
+        groups = np.random.default_rng(jobs).integers(0, 20, size=(50, jobs))
+        found = periods_of_rows(stages, groups, pattern)
+        assert found.dtype == np.int64
+        assert found.tolist() == group_periods(stages[groups], pattern).microseconds.tolist()
 
 
 @pytest.mark.parametrize("pattern", KINDS)

@@ -17,7 +17,7 @@ from muri_opt.modelling import ModelBuilder
 from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import Ints
 from muri_opt.rounds.sharing_now import homes_now
-from muri_opt.systems.muri.group_spots import Spot
+from muri_opt.systems.muri.group_locations import Location
 
 Floats = NDArray[np.float64]
 AllGroups = Callable[[Ints, Ints, int], Ints]
@@ -27,8 +27,8 @@ MOST_COST = 1_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class HomeColumns:
-    """Groups that go on as they are: ``groups[i]`` are the types of group i, at the placement ``home[i]``.
+class KeptColumns:
+    """Groups that go on as they are: ``groups[i]`` are the types of group i, at the placement ``placement[i]``.
 
     Job j runs at ``of_job[j]``, -1 if it does not run; ``shares[h, s]`` are the GPUs of node s of placement h, and
     ``inside[t, h]`` how many jobs of type t run there.
@@ -38,23 +38,23 @@ class HomeColumns:
     shares: Ints
     inside: Ints
     groups: Ints
-    home: Ints
+    placement: Ints
 
     @classmethod
-    def none(cls, round_: Round, types: int, largest: int) -> HomeColumns:
+    def none(cls, round_: Round, types: int, largest: int) -> KeptColumns:
         """Return no groups."""
         return cls(
             of_job=np.full(len(round_.jobs), -1),
             shares=np.zeros((0, len(round_.cluster.nodes)), dtype=np.int64),
             inside=np.zeros((types, 0), dtype=np.int64),
             groups=np.zeros((0, largest), dtype=np.int64),
-            home=np.zeros(0, dtype=np.int64),
+            placement=np.zeros(0, dtype=np.int64),
         )
 
     @classmethod
     def of(
         cls, round_: Round, type_of: Ints, g: Ints, largest: int, all_groups: AllGroups, *, mixed: bool
-    ) -> HomeColumns:
+    ) -> KeptColumns:
         """Return all groups that may be those that run; ``g`` are the GPUs of each type."""
         now = homes_now(round_)
         of_job, index = np.array(now.of, dtype=np.int64), round_.cluster.node_index
@@ -62,7 +62,7 @@ class HomeColumns:
         inside = np.zeros((len(g), len(now.homes)), dtype=np.int64)
         runs = np.flatnonzero(of_job >= 0)
         np.add.at(inside, (type_of[runs], of_job[runs]), 1)
-        parts, home = [np.zeros((0, largest), dtype=np.int64)], [np.zeros(0, dtype=np.int64)]
+        parts, placement = [np.zeros((0, largest), dtype=np.int64)], [np.zeros(0, dtype=np.int64)]
         for place, one in enumerate(now.homes):
             for node, gpus in one.held:
                 shares[place, index[node]] = gpus
@@ -74,13 +74,19 @@ class HomeColumns:
             gpus_of = np.where(types >= 0, g[types], 0).max(axis=1, initial=0)
             may = (sizes >= one.least) & (sizes <= one.largest) & (gpus_of == total) & (total > 0)
             parts.append(types[may])
-            home.append(np.full(int(may.sum()), place, dtype=np.int64))
-        return cls(of_job=of_job, shares=shares, inside=inside, groups=np.concatenate(parts), home=np.concatenate(home))
+            placement.append(np.full(int(may.sum()), place, dtype=np.int64))
+        return cls(
+            of_job=of_job,
+            shares=shares,
+            inside=inside,
+            groups=np.concatenate(parts),
+            placement=np.concatenate(placement),
+        )
 
-    def spot(self, home: int) -> Spot:
+    def location(self, placement: int) -> Location:
         """Return a placement as GPUs of nodes that a group has exactly."""
-        nodes = np.flatnonzero(self.shares[home]).tolist()
-        return Spot(frozenset(nodes), tuple((node, int(self.shares[home, node])) for node in nodes))
+        nodes = np.flatnonzero(self.shares[placement]).tolist()
+        return Location(frozenset(nodes), tuple((node, int(self.shares[placement, node])) for node in nodes))
 
     def costs(self, restart: Ints) -> Ints:
         """Return what it would cost to change each group: restart times GPUs of its jobs, in a common unit.
@@ -88,7 +94,7 @@ class HomeColumns:
         ``restart`` is that of each type, in microseconds; one of 0 counts as one, so that no change is free.
         """
         each = np.where(self.groups >= 0, np.maximum(1, restart)[self.groups], 0).sum(axis=1)
-        cost = each.astype(object) * self.shares.sum(axis=1)[self.home]
+        cost = each.astype(object) * self.shares.sum(axis=1)[self.placement]
         largest = int(cost.max(initial=0))
         if largest <= MOST_COST:
             return np.asarray(cost, dtype=np.int64)
@@ -99,7 +105,7 @@ class HomeColumns:
         used = np.zeros_like(self.inside, dtype=np.bool_)
         for member in self.groups.T:
             some = member >= 0
-            used[member[some], self.home[some]] = True
+            used[member[some], self.placement[some]] = True
         return np.argwhere(used & (self.inside < count[:, None]))
 
     def add(self, builder: ModelBuilder, y: Ints, count: Ints, entries: tuple[Ints, Ints, Ints]) -> None:
@@ -108,16 +114,16 @@ class HomeColumns:
         place = np.full(self.inside.shape, -1)
         place[rows[:, 0], rows[:, 1]] = np.arange(len(rows))
         group, kind, times = entries
-        row = place[kind, self.home[group]]
+        row = place[kind, self.placement[group]]
         some = row >= 0
         most = self.inside[rows[:, 0], rows[:, 1]]
         builder.add_rows("kept", rows, entries=(row[some], y[group[some]], times[some]), sense="<=", rhs=most)
 
     def add_nodes(self, builder: ModelBuilder, y: Ints, whole: Ints) -> None:
         """Add the rows ``home`` of nodes that have ``whole`` GPUs, where all others may be anywhere."""
-        column, node = np.nonzero(self.shares[self.home])
+        column, node = np.nonzero(self.shares[self.placement])
         nodes = np.unique(node)
-        taken = self.shares[self.home[column], node]
+        taken = self.shares[self.placement[column], node]
         entries = (np.searchsorted(nodes, node), y[column], taken)
         builder.add_rows("home", nodes, entries=entries, sense="<=", rhs=whole[nodes])
 
@@ -129,7 +135,7 @@ class HomeColumns:
         jobs = np.where(self.of_job >= 0, each[type_of, self.of_job], 0.0)
         told: dict[str, Floats] = {"kept": jobs}
         if "home" in found:
-            nodes = np.unique(np.nonzero(self.shares[self.home])[1])
+            nodes = np.unique(np.nonzero(self.shares[self.placement])[1])
             told["home"] = np.zeros(self.shares.shape[1])
             told["home"][nodes] = found["home"]
         return told

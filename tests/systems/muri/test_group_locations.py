@@ -17,7 +17,7 @@ from muri_opt.rounds import Tenant
 from muri_opt.solve.exact import optimise
 from muri_opt.systems.muri import PAPER, group_jobs, grouping, program_columns, program_types
 from muri_opt.systems.muri.candidates import candidates
-from muri_opt.systems.muri.group_spots import Spot, group_spots
+from muri_opt.systems.muri.group_locations import Location, group_locations
 from muri_opt.systems.muri.grouping import Grouping
 
 FOREVER = Limits(seconds=None)
@@ -33,18 +33,18 @@ def labelled(labels: Sequence[str], jobs: Sequence[tuple[tuple[int, int], str]],
 
 
 def grouped(round_: Round) -> Grouping:
-    spots = group_spots(round_)
-    return group_jobs(round_.jobs, round_.cluster.total_gpus, changed(PAPER, largest_group=2), spots)
+    locations = group_locations(round_)
+    return group_jobs(round_.jobs, round_.cluster.total_gpus, changed(PAPER, largest_group=2), locations)
 
 
-def test_spots_of_a_group_are_those_of_all_members() -> None:
+def test_locations_of_a_group_are_those_of_all_members() -> None:
     round_ = labelled(["x", "xy", "y"], [(FAST, "x"), (SLOW, "y"), (FAST, "xy"), (SLOW, "z")])
-    spots = group_spots(round_)
-    found = [spots.of(spots.kinds(group), 1) for group in ((0,), (1,), (0, 1), (0, 1, 2), (3,), (0, 3))]
-    middle = (Spot(frozenset({1})),)
-    assert found == [(Spot(frozenset({0, 1})),), (Spot(frozenset({1, 2})),), middle, middle, (), ()]
-    assert spots.of(spots.kinds((0, 1)), 2) == ()  # one node of one GPU is all they have in common
-    assert spots.pairs([spots.kinds((job,)) for job in range(4)], 1).tolist() == [
+    locations = group_locations(round_)
+    found = [locations.of(locations.kinds(group), 1) for group in ((0,), (1,), (0, 1), (0, 1, 2), (3,), (0, 3))]
+    middle = (Location(frozenset({1})),)
+    assert found == [(Location(frozenset({0, 1})),), (Location(frozenset({1, 2})),), middle, middle, (), ()]
+    assert locations.of(locations.kinds((0, 1)), 2) == ()  # one node of one GPU is all they have in common
+    assert locations.pairs([locations.kinds((job,)) for job in range(4)], 1).tolist() == [
         [True, True, True, False],
         [True, True, True, False],
         [True, True, True, False],
@@ -70,9 +70,9 @@ def test_jobs_are_merged_where_a_part_of_the_cluster_is_asked_too_much() -> None
     assert grouped(labelled(["xy", "y", "y"], [(FAST, "x"), (SLOW, "y"), (FAST, "y")])).groups == ((0,), (1,), (2,))
     queue = changed(PAPER, largest_group=2, matching=False)
     round_ = labelled(["x", "y", "y"], [(FAST, "x"), (SLOW, "x"), (FAST, "y"), (SLOW, "y")])
-    assert group_jobs(round_.jobs, 3, queue, group_spots(round_)).groups == ((0, 1), (2,), (3,))
+    assert group_jobs(round_.jobs, 3, queue, group_locations(round_)).groups == ((0, 1), (2,), (3,))
     round_ = labelled(["x", "y"], [(FAST, "x"), (SLOW, "y"), (FAST, "y"), (SLOW, "x")])
-    assert group_jobs(round_.jobs, 2, queue, group_spots(round_)).groups == ((0,), (1,), (2,), (3,))
+    assert group_jobs(round_.jobs, 2, queue, group_locations(round_)).groups == ((0,), (1,), (2,), (3,))
 
 
 def test_types_of_many_groups_are_told_apart_by_where_they_may_be(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -88,8 +88,8 @@ def test_types_of_many_groups_are_told_apart_by_where_they_may_be(monkeypatch: p
             by_type = grouped(round_)
         grouping._match.cache_clear()
         assert [bucket.weight for bucket in by_type.rounds[0]] == pytest.approx([one.weight for one in one_by_one])
-        spots = group_spots(round_)
-        assert all(spots.of(spots.kinds(group), 1) for group in by_type)
+        locations = group_locations(round_)
+        assert all(locations.of(locations.kinds(group), 1) for group in by_type)
 
 
 def test_who_may_not_be_in_a_slot_does_not_join_it() -> None:
@@ -143,7 +143,7 @@ def test_two_types_are_two_clusters(spec: str) -> None:
     assert groups
 
 
-def test_a_program_of_too_many_spots_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_program_of_too_many_locations_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     round_ = replace(asked_sharing_round(3, "types"), name="again")
     program = formulation_of("muri-s")
     columns = len(program_columns.GroupColumns.of(round_, program.rules).value)

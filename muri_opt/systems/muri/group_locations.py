@@ -18,7 +18,7 @@ from muri_opt.systems.capacity.node_sets import Demand, node_sets
 from muri_opt.systems.capacity.shaped_fit import fit_in_sets
 
 
-class Spot(NamedTuple):
+class Location(NamedTuple):
     """Nodes on which all GPUs of a group may be, spread in any way.
 
     ``share`` are GPUs per node of jobs that may only go on exactly there: what runs may stay where it is, whatever is
@@ -34,8 +34,8 @@ class Spot(NamedTuple):
             return sum(given for _, given in self.share) == gpus
         return sum(map(whole.__getitem__, self.nodes)) >= gpus
 
-    def is_of(self, other: Spot) -> bool:
-        """Return whether the share of this spot is one of the other, too."""
+    def is_of(self, other: Location) -> bool:
+        """Return whether the share of this location is one of the other, too."""
         return self.nodes <= other.nodes if other.share is None else self.share == other.share
 
     def takes(self, share: Ints) -> bool:
@@ -52,23 +52,23 @@ class Spot(NamedTuple):
         return share
 
 
-Spots = tuple[Spot, ...]
+Locations = tuple[Location, ...]
 """Disjoint sets of nodes, and shares that are inside none of them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class GroupSpots:
-    """Where jobs may be: job j is of kind ``kind[j]``, and kind k may be at ``spots[k]``.
+class GroupLocations:
+    """Where jobs may be: job j is of kind ``kind[j]``, and kind k may be at ``locations[k]``.
 
     A group may be where all its members may. ``whole`` are the GPUs of every node.
     """
 
     kind: Ints
-    spots: tuple[Spots, ...]
+    locations: tuple[Locations, ...]
     whole: tuple[int, ...]
-    known: dict[tuple[frozenset[int], int], Spots] = field(default_factory=dict)
+    known: dict[tuple[frozenset[int], int], Locations] = field(default_factory=dict)
 
-    def among(self, jobs: Sequence[int]) -> GroupSpots:
+    def among(self, jobs: Sequence[int]) -> GroupLocations:
         """Return the same of some of the jobs, by their places in the list."""
         return replace(self, kind=self.kind[list(jobs)])
 
@@ -76,13 +76,13 @@ class GroupSpots:
         """Return the kinds of jobs of a group."""
         return frozenset(int(self.kind[job]) for job in jobs)
 
-    def of(self, kinds: frozenset[int], gpus: int) -> Spots:
+    def of(self, kinds: frozenset[int], gpus: int) -> Locations:
         """Return where a group of members of these kinds may be with so many GPUs, if nothing else ran."""
         key = kinds, gpus
         if key not in self.known:
-            found = reduce(_met, (self.spots[kind] for kind in sorted(kinds)))
-            able = (spot for spot in found if spot.holds(gpus, self.whole))
-            self.known[key] = tuple(sorted(able, key=lambda spot: min(spot.nodes)))
+            found = reduce(_met, (self.locations[kind] for kind in sorted(kinds)))
+            able = (location for location in found if location.holds(gpus, self.whole))
+            self.known[key] = tuple(sorted(able, key=lambda location: min(location.nodes)))
         return self.known[key]
 
     def pairs(self, groups: Sequence[frozenset[int]], gpus: int) -> NDArray[np.bool_]:
@@ -93,9 +93,9 @@ class GroupSpots:
         free = np.zeros((len(groups), len(self.whole)), dtype=np.bool_)
         reach = np.zeros_like(free)
         for place, kinds in enumerate(groups):
-            for spot in self.of(kinds, gpus):
-                reach[place, list(spot.nodes)] = True
-                free[place, list(spot.nodes)] |= spot.share is None
+            for location in self.of(kinds, gpus):
+                reach[place, list(location.nodes)] = True
+                free[place, list(location.nodes)] |= location.share is None
         whole = np.array(self.whole, dtype=np.int64)
         large = (free & (whole >= gpus)).astype(np.int64)
         may: NDArray[np.bool_] = large @ large.T > 0
@@ -107,48 +107,48 @@ class GroupSpots:
     @property
     def parts(self) -> Ints:
         """The part of the cluster of each kind: kinds of different parts have no node in common, however often."""
-        reach = [frozenset(node for spot in spots for node in spot.nodes) for spots in self.spots]
+        reach = [frozenset(node for location in locations for node in location.nodes) for locations in self.locations]
         found = connected(reach)
         inside = ((part for part, nodes in enumerate(found) if mine <= nodes) for mine in reach)
         return np.array([next(parts, 0) for parts in inside], dtype=np.int64)
 
     def fit(self, left: Leftover, gpus: int, *jobs: int) -> Ints | None:
         """Return GPUs per node for a group or ``None``: where it runs if it may only stay there."""
-        spots, room = self.of(self.kinds(jobs), gpus), left.room(*jobs)
-        for spot in spots:
-            share = spot.on_nodes(len(room))
-            if spot.share is not None and (share <= room).all():
+        locations, room = self.of(self.kinds(jobs), gpus), left.room(*jobs)
+        for location in locations:
+            share = location.on_nodes(len(room))
+            if location.share is not None and (share <= room).all():
                 return share
-        sets = tuple(_sorted(spot.nodes) for spot in spots if spot.share is None)
+        sets = tuple(_sorted(location.nodes) for location in locations if location.share is None)
         return fit_in_sets(room, gpus, Demand(sets=sets, least=1, most=None, even=False))
 
     def may_use(self, share: Ints) -> NDArray[np.bool_]:
         """Return which kinds of jobs may have exactly this share."""
         given = tuple((node, int(share[node])) for node in np.flatnonzero(share).tolist())
-        here = Spot(frozenset(node for node, _ in given), given)
-        return np.array([any(map(here.is_of, spots)) for spots in self.spots], dtype=np.bool_)
+        here = Location(frozenset(node for node, _ in given), given)
+        return np.array([any(map(here.is_of, locations)) for locations in self.locations], dtype=np.bool_)
 
 
-def group_spots(round_: Round) -> GroupSpots | None:
+def group_locations(round_: Round) -> GroupLocations | None:
     """Return where the jobs of a round may share GPUs; ``None`` where all may be anywhere."""
-    return None if node_sets(round_) is None else _group_spots(round_)
+    return None if node_sets(round_) is None else _group_locations(round_)
 
 
 @recalled
-def _group_spots(round_: Round) -> GroupSpots:
+def _group_locations(round_: Round) -> GroupLocations:
     sets = node_sets(round_)
-    known: dict[Spots, int] = {}
+    known: dict[Locations, int] = {}
     kind = []
     for job in range(len(round_.jobs)):
-        spots = [] if sets is None else [Spot(frozenset(nodes.tolist())) for nodes in sets.of(job).sets]
+        locations = [] if sets is None else [Location(frozenset(nodes.tolist())) for nodes in sets.of(job).sets]
         held = held_gpus(round_, job)
         if held is not None:  # more than it asks for where it shares with a larger job
             share = tuple((node, int(held[node])) for node in np.flatnonzero(held).tolist())
-            home = Spot(frozenset(node for node, _ in share), share)
-            spots += [] if any(home.nodes <= spot.nodes for spot in spots) else [home]
-        kind.append(known.setdefault(tuple(spots), len(known)))
+            stays = Location(frozenset(node for node, _ in share), share)
+            locations += [] if any(stays.nodes <= location.nodes for location in locations) else [stays]
+        kind.append(known.setdefault(tuple(locations), len(known)))
     whole = tuple(round_.amounts.G.tolist())
-    return GroupSpots(kind=np.array(kind, dtype=np.int64), spots=tuple(known), whole=whole)
+    return GroupLocations(kind=np.array(kind, dtype=np.int64), locations=tuple(known), whole=whole)
 
 
 def connected(sets: Iterable[frozenset[int]]) -> list[frozenset[int]]:
@@ -161,17 +161,17 @@ def connected(sets: Iterable[frozenset[int]]) -> list[frozenset[int]]:
     return found
 
 
-def _met(one: Spots, other: Spots) -> Spots:
+def _met(one: Locations, other: Locations) -> Locations:
     """Return where jobs of two kinds can share GPUs: nodes that both may use, and where either is and both may be."""
-    owner = {node: place for place, spot in enumerate(one) if spot.share is None for node in spot.nodes}
+    owner = {node: place for place, location in enumerate(one) if location.share is None for node in location.nodes}
     common: dict[tuple[int, int], list[int]] = {}
-    for place, spot in enumerate(other):
-        for node in spot.nodes if spot.share is None else ():
+    for place, location in enumerate(other):
+        for node in location.nodes if location.share is None else ():
             if node in owner:
                 common.setdefault((owner[node], place), []).append(node)
-    homes = [spot for spot in one if spot.share is not None and any(map(spot.is_of, other))]
-    more = [spot for spot in other if spot.share is not None and any(map(spot.is_of, one))]
-    return (*(Spot(frozenset(nodes)) for nodes in common.values()), *dict.fromkeys(homes + more))
+    stay = [location for location in one if location.share is not None and any(map(location.is_of, other))]
+    more = [location for location in other if location.share is not None and any(map(location.is_of, one))]
+    return (*(Location(frozenset(nodes)) for nodes in common.values()), *dict.fromkeys(stay + more))
 
 
 def _sorted(nodes: frozenset[int]) -> Ints:
