@@ -23,6 +23,9 @@ SECOND: Final = 1_000_000
 CHANCES: Final = 1000
 """Parts of a job in which jobs that are likely behind another are counted."""
 _INT64: Final = 1 << 62
+_EXACT: Final = 1 << 53
+"""Whole numbers below it are exact as floats."""
+_DIGITS: Final = 4
 
 
 def jobs_behind(service: Sequence[int]) -> Ints:
@@ -48,8 +51,14 @@ def likely_behind(service: Sequence[int]) -> Ints:
     >>> likely_behind([30, 10, 10])
     array([ 500, 1250, 1250])
     """
-    word = np.int64 if CHANCES * max(service, default=0) < _INT64 else object
-    line: NDArray[Any] = np.array([_four_digits(amount) for amount in service], dtype=word)
+    most = max(service, default=0)
+    word = np.int64 if CHANCES * most < _INT64 else object
+    if most < _EXACT:
+        amounts = np.array(service, dtype=np.int64)
+        less = np.maximum(np.frexp(amounts)[1] - _DIGITS, 0)  # floats tell how many binary digits there are
+        line: NDArray[Any] = (amounts >> less << less).astype(word)
+    else:
+        line = np.array([_four_digits(amount) for amount in service], dtype=word)
     levels, of, counts = np.unique(line, return_inverse=True, return_counts=True)
     chances = (CHANCES * levels // (levels + levels[:, None])).astype(np.int64)
     every: Ints = chances @ counts - CHANCES // 2
@@ -58,7 +67,7 @@ def likely_behind(service: Sequence[int]) -> Ints:
 
 def _four_digits(amount: int) -> int:
     """Return an amount with all but its first four binary digits cleared."""
-    less = max(0, amount.bit_length() - 4)
+    less = max(0, amount.bit_length() - _DIGITS)
     return amount >> less << less
 
 

@@ -20,6 +20,8 @@ def expected_left(attained: Sequence[int], samples: Sequence[int]) -> list[int]:
     >>> expected_left([0, 150, 900], [100, 200, 800])
     [200, 50, 900]
     """
+    if not samples:
+        return [*attained]
     rising = sorted(samples)
     sums = (0, *accumulate(rising))
     return [_left(one, rising, sums) for one in attained]

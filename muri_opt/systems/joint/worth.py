@@ -110,8 +110,14 @@ def _guesses(round_: Round, expected: list[int]) -> list[int]:
 
     Nothing can be learned of a job in less, and jobs that changed places sooner would do nothing but restart.
     """
-    restarts = (gpu_milliseconds((job.restart_seconds or 0.0) * job.gpus) for job in round_.jobs)
-    return [max(MILLISECONDS_PER_SECOND, *both) for both in zip(expected, restarts, strict=True)]
+    said = {(job.restart_seconds, job.gpus) for job in round_.jobs}
+    least = {
+        (seconds, gpus): max(MILLISECONDS_PER_SECOND, gpu_milliseconds((seconds or 0.0) * gpus))
+        for seconds, gpus in said
+    }
+    return [
+        max(amount, least[job.restart_seconds, job.gpus]) for amount, job in zip(expected, round_.jobs, strict=True)
+    ]
 
 
 def service_left(round_: Round, models: Models, rules: JointRules) -> list[int]:

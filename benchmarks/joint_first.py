@@ -1,0 +1,115 @@
+"""The first answer of the joint policies: how long the decision of waiting jobs takes of which nothing is remembered.
+
+Run with ``python -m benchmarks.joint_first [--jobs N] [--rounds N] [--policies ...]``. Rounds are drawn whose jobs have
+stages and curves of a few models, or all different ones: stages and curves, either of them, plans, GPUs and a time
+only, or a fifth of each. Each round is drawn anew and decided once, by the policy alone, without the check of the
+answer and its bound.
+
+Seconds are those of the processor; *loops* are the median in units of the plain loop of :mod:`benchmarks.scale`, run
+before and after each decision, which can be compared between machines, loaded ones too.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import time
+from collections.abc import Sequence
+from random import Random
+from statistics import median
+from typing import Any, Final
+
+from msgspec.structs import replace
+
+from benchmarks.scale import plain_loop
+from muri_opt import Cluster, Job, Node, Plan, Round, policy_from
+
+NODES: Final = {100: 16, 1_000: 128, 10_000: 1_000}
+"""Nodes of 8 GPUs by number of jobs."""
+RESOURCES: Final = ("storage", "cpu", "gpu", "network")
+FEW: Final = 40
+_BOTH: Final = (("stages", "curve"),)
+KINDS: Final[dict[str, tuple[Sequence[tuple[str, ...]], int, bool]]] = {
+    f"stages and curves to 16 GPUs, {FEW} models": (_BOTH, 16, True),
+    "the same, all different": (_BOTH, 16, False),
+    "the same, curves to 64 GPUs": (_BOTH, 64, False),
+    "stages, all different": ((("stages",),), 16, False),
+    "curves, all different": ((("curve",),), 16, False),
+    "GPUs and a time, all different": (((),), 16, False),
+    "plans, all different": ((("plans",),), 16, False),
+    "a fifth of each, all different": ((*_BOTH, ("stages",), ("curve",), ("plans",), ()), 16, False),
+}
+"""What jobs say, one of these each; the most GPUs of a curve or plan; and whether jobs are of few models."""
+
+
+def drawn_round(kind: str, jobs: int, seed: str) -> Round:
+    """Return a round of waiting jobs of a kind."""
+    said, most, few = KINDS[kind]
+    draw = Random(f"{kind} {jobs} {seed}")  # noqa: S311 - nothing secret is drawn
+    made = [_job(draw, draw.choice(said), most) for _ in range(FEW if few else jobs)]
+    named = (
+        replace(
+            made[draw.randrange(FEW) if few else number],
+            id=f"job-{number}",
+            submitted=float(number),
+            remaining_iterations=int(10 ** draw.uniform(1, 5)),
+            attained_gpu_seconds=round(10 ** draw.uniform(0, 6), 3),
+        )
+        for number in range(jobs)
+    )
+    nodes = tuple(Node(id=f"n{number}", gpus=8) for number in range(NODES[jobs]))
+    return Round(cluster=Cluster(nodes=nodes), resources=RESOURCES, jobs=tuple(named))
+
+
+def _job(draw: Random, said: Sequence[str], most: int) -> Job:
+    fields: dict[str, Any] = {"iteration_seconds": round(draw.uniform(0.1, 3), 6)}
+    if "stages" in said:
+        stages = tuple(round(draw.uniform(0.01, 0.9), 6) for _ in RESOURCES)
+        fields |= {"stage_seconds": stages, "iteration_seconds": round(sum(stages) * draw.uniform(1, 1.3), 6)}
+    counts = [2**power for power in range(most.bit_length())]
+    if "curve" in said:
+        base, power = draw.uniform(0.05, 50), draw.uniform(0.4, 1)
+        fields["scaling"] = {gpus: base * gpus**power * draw.uniform(0.9, 1.1) for gpus in counts}
+    if "plans" in said:
+        fields["plans"] = tuple(
+            Plan(name=f"dp{gpus}", gpus=gpus, nodes=max(1, gpus // 8), throughput=draw.uniform(0.5, 2) * gpus**0.8)
+            for gpus in counts
+        )
+    return Job(id="-", gpus=draw.choice((1, 1, 1, 2, 2, 4, 8)), **fields)
+
+
+def measured(policy: str, kind: str, jobs: int, rounds: int) -> tuple[list[float], float]:
+    """Return the seconds that the decision of each drawn round took, and the median in plain loops."""
+    chosen, seconds, loops = policy_from(policy), list[float](), list[float]()
+    for seed in range(rounds + 1):
+        round_ = drawn_round(kind, jobs, f"{policy} {seed}")
+        gc.collect()
+        gc.disable()  # as while a session answers
+        before, began = plain_loop(), time.process_time()
+        chosen.decide(round_, 0)
+        spent = time.process_time() - began
+        loop = (before + plain_loop()) / 2
+        gc.enable()
+        if seed:  # the first one loads what is needed
+            seconds.append(spent)
+            loops.append(spent / loop)
+    return seconds, median(loops)
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Print one table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--jobs", type=int, choices=NODES, default=1_000)
+    parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument("--policies", nargs="+", default=["joint-s", "joint-l"])
+    given = parser.parse_args(arguments)
+    print(f"| {given.jobs:,} jobs | policy | median, s | longest, s | loops |")
+    print("| --- | --- | ---: | ---: | ---: |")
+    for kind in KINDS:
+        for policy in given.policies:
+            seconds, loops = measured(policy, kind, given.jobs, given.rounds)
+            print(f"| {kind} | `{policy}` | {median(seconds):.3f} | {max(seconds):.3f} | {loops:.1f} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
