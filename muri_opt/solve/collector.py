@@ -22,7 +22,7 @@ LONGEST: Final = 10.0
 """Seconds of the longest limit under which the collector waits, and after which no further call makes it wait on."""
 
 
-MANY: Final = 500_000
+MANY: Final = 1_000_000
 """New objects after which there is a collection under a longer limit, or none."""
 
 
