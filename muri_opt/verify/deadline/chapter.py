@@ -22,7 +22,8 @@ from muri_opt.rounds.field_groups import PLACES, STATES
 from muri_opt.verify.amounts import Need, micro, need_of
 from muri_opt.verify.chapter import Bound, Chapter
 from muri_opt.verify.deadline.optimum import counted_bound, enumerated_optimum, stay_gpus
-from muri_opt.verify.deadline.value import home_of, period_of, sizes_of, values_of
+from muri_opt.verify.deadline.shares import shares_of
+from muri_opt.verify.deadline.value import values_of
 from muri_opt.verify.demands import asked_of, pinned_breaches, start_breaches
 from muri_opt.verify.feasibility import capacity_breaches, cpu_breaches, quota_breaches
 from muri_opt.verify.gangs.asked_reasons import asked_reasons
@@ -42,6 +43,7 @@ class DeadlineChapter(Chapter):
         super().__init__(round_, rules)
         self.rules: int = rules
         self._asked = asked_of(round_)
+        self._shares = shares_of(round_)
 
     @classmethod
     def read(cls, settings: Mapping[str, str]) -> int:
@@ -59,7 +61,7 @@ class DeadlineChapter(Chapter):
 
     def _stays(self, job: Job, assignment: Assignment) -> bool:
         """Return whether a job goes on just as it is."""
-        return home_of(self.round_, job) is not None and dict(assignment.gpus) == dict(job.placement or {})
+        return self._shares.home(job) is not None and dict(assignment.gpus) == dict(job.placement or {})
 
     def assignment_breaches(self, members: Sequence[Job], assignment: Assignment, where: str) -> list[Violation]:
         """Return why a job may not have its share, or not there, or does not have its CPUs."""
@@ -69,7 +71,7 @@ class DeadlineChapter(Chapter):
         return [*found, *cpu_breaches(members, assignment, where)]
 
     def _share_breaches(self, job: Job, assignment: Assignment, where: str) -> Iterator[Violation]:
-        given, sizes = sum(assignment.gpus.values()), sizes_of(self.round_, job)
+        given, sizes = sum(assignment.gpus.values()), self._shares.sizes(job)
         if given not in sizes:
             detail = f"job {job.id!r} has {given} GPUs; it may have {sizes[0] if sizes else 'none'} to {[*sizes[-1:]]}"
             yield Violation(rule="share", where=where, detail=detail)
@@ -78,7 +80,7 @@ class DeadlineChapter(Chapter):
         if job.stays and given != held:
             detail = f"job {job.id!r} runs with {held} GPUs and may not be stopped; it has {given}"
             yield Violation(rule="preemptible", where=where, detail=detail)
-        expected, said = period_of(self.round_, job, given), assignment.period_seconds
+        expected, said = self._shares.period(job, given), assignment.period_seconds
         same = said == expected if said is None or expected is None else isclose(said, expected, rel_tol=1e-12)
         if not same:
             detail = f"{said} s; with {given} GPUs an iteration of job {job.id!r} takes {expected} s"
@@ -103,7 +105,7 @@ class DeadlineChapter(Chapter):
 
     def _least(self, job: Job) -> Need:
         need = need_of(job)
-        return Need(gpus=min(sizes_of(self.round_, job), default=1), milli=need.milli, mebibytes=need.mebibytes)
+        return Need(gpus=min(self._shares.sizes(job), default=1), milli=need.milli, mebibytes=need.mebibytes)
 
     def bound(self, decision: Decision, prices: Sequence[Prices]) -> Bound | None:
         """Return the bound by counting GPUs and quotas."""
@@ -115,8 +117,8 @@ class DeadlineChapter(Chapter):
 
     def sizes(self, job: Job) -> Sequence[int]:
         """Return the shares that a job may have."""
-        return sizes_of(self.round_, job)
+        return self._shares.sizes(job)
 
     def period_alone(self, job: Job, gpus: int) -> float | None:
         """Return how long an iteration takes with so many GPUs."""
-        return period_of(self.round_, job, gpus) if gpus in sizes_of(self.round_, job) else None
+        return self._shares.period(job, gpus) if gpus in self._shares.sizes(job) else None

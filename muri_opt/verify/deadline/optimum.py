@@ -15,7 +15,8 @@ from muri_opt.verify.afs.counted_core import core_best
 from muri_opt.verify.amounts import Need, Room, empty_rooms, need_of
 from muri_opt.verify.counting import counted_best, quota_pools
 from muri_opt.verify.deadline.priced_rows import all_rows, holds_home, price_of
-from muri_opt.verify.deadline.value import Home, Values, home_of, shares_of, sizes_of
+from muri_opt.verify.deadline.shares import Home, shares_of
+from muri_opt.verify.deadline.value import Values
 from muri_opt.verify.demands import Asked, asked_of
 from muri_opt.verify.option_search import Option, best_options
 from muri_opt.verify.tenant_lines import with_parents
@@ -37,12 +38,12 @@ class Way(NamedTuple):
 def ways_of(round_: Round, job: Job) -> Iterator[Way]:
     """Yield every way to run of a job that has room in the empty cluster."""
     asked = asked_of(round_)
-    mine, home, need = None if asked is None else asked[job.id], home_of(round_, job), need_of(job)
+    mine, home, need = None if asked is None else asked[job.id], shares_of(round_).home(job), need_of(job)
     rooms, kinds = _empty(round_)
     most = 0 if mine is not None else sum(room.holds(need._replace(gpus=room.gpus)) * n for room, n in kinds.items())
     if home is not None and holds_home(round_, rooms, job):
         yield Way(sum(home.values()), home, ())
-    for gpus in sizes_of(round_, job):
+    for gpus in shares_of(round_).sizes(job):
         if job.stays and (home is None or gpus != sum(home.values())):
             continue
         if mine is None:
@@ -64,7 +65,7 @@ def counted_bound(round_: Round, values: Values) -> int:
     """Return what no decision within GPUs and quotas exceeds; by a price where the best value takes too long."""
     total, large = round_.cluster.total_gpus, with_room_for_staying(round_)
     least = min([total, *(tenant.quota_gpus for tenant in large.cluster.tenants if tenant.quota_gpus is not None)])
-    if asked_of(round_) is None and least * sum(map(len, shares_of(round_)[1])) > SOME_STEPS:
+    if asked_of(round_) is None and least * sum(map(len, shares_of(round_).of_all()[1])) > SOME_STEPS:
         rows = all_rows(round_, values)
         if rows is not None and least * len(rows.job) > MOST_STEPS:  # each with every number of GPUs of its pool
             return rows.priced(total)

@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 from muri_opt.rounds import Job, Round
 from muri_opt.verify.afs.share_tables import ShareTables
 from muri_opt.verify.amounts import Need, Room, empty_rooms, micro, need_of
-from muri_opt.verify.deadline.value import Values, home_of, shares_of, work_of
+from muri_opt.verify.deadline.shares import shares_of
+from muri_opt.verify.deadline.value import Values, work_of
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -91,7 +92,7 @@ class Rows:
 def all_rows(round_: Round, values: Values) -> Rows | None:
     """Return every way to run of the jobs of a round in which nobody asks for nodes; ``None`` beyond machine words."""
     jobs, interval, now = round_.jobs, values.interval, micro(round_.now)
-    curves, sizes = shares_of(round_)
+    curves, sizes = shares_of(round_).of_all()
     counts = [len(some) for some in sizes]
     left = _of_each([-1 if job.deadline is None else micro(job.deadline) - now for job in jobs])
     restart = _of_each([micro(job.restart_seconds or 0.0) if job.state == "running" else 0 for job in jobs])
@@ -143,7 +144,7 @@ def _done_within(works: Sequence[int], of: Ints, rate: Ints, spare: Ints) -> NDA
 
 def holds_home(round_: Round, rooms: Sequence[Room], job: Job) -> bool:
     """Return whether the empty nodes hold what a job has now, if it may keep that."""
-    home, index, need = home_of(round_, job), round_.cluster.node_index, need_of(job)
+    home, index, need = shares_of(round_).home(job), round_.cluster.node_index, need_of(job)
     return home is not None and all(
         rooms[index[node]].holds(need._replace(gpus=gpus)) >= gpus for node, gpus in home.items()
     )
@@ -151,7 +152,7 @@ def holds_home(round_: Round, rooms: Sequence[Room], job: Job) -> bool:
 
 def _home(round_: Round, job: Job) -> int:
     """Return the GPUs with which a job may stay as it is, or 0."""
-    held = home_of(round_, job)
+    held = shares_of(round_).home(job)
     return 0 if held is None else sum(held.values())
 
 

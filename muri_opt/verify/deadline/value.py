@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -11,71 +11,7 @@ from muri_opt.rounds import Job, Round
 from muri_opt.rounds.memoise import recalled
 from muri_opt.verify.afs.curve import Curve
 from muri_opt.verify.amounts import micro
-from muri_opt.verify.demands import is_lost
-
-Home = Mapping[str, int]
-"""GPUs by the name of the node."""
-
-
-def home_of(round_: Round, job: Job) -> Home | None:
-    """Return the GPUs that a job has now and may keep; one on a node that is down has none."""
-    held = job.placement or {}
-    if job.state != "running" or is_lost(round_, job) or sum(held.values()) not in sizes_of(round_, job):
-        return None
-    return held
-
-
-def sizes_of(round_: Round, job: Job) -> Sequence[int]:
-    """Return the numbers of GPUs that a job may have: those of its table as far as the cluster goes, or all it asks."""
-    known = _sizes(round_)
-    found = known.get(job.id)
-    if found is None:
-        found = known[job.id] = _all_sizes(round_, job)
-    return found
-
-
-def _all_sizes(round_: Round, job: Job) -> Sequence[int]:
-    if job.gpus < 1:
-        raise InputError(f"job {job.id!r}.gpus", "0", "at least 1: what goes with a GPU is counted by them")
-    if job.scaling is None:
-        return [job.gpus]
-    largest = max(job.scaling) if 1 in job.scaling else len(curve_of(round_, job).speeds)  # refused without 1 GPU
-    return range(1, min(largest, round_.cluster.total_gpus) + 1)
-
-
-@recalled
-def _sizes(round_: Round) -> dict[str, Sequence[int]]:  # noqa: ARG001 - one for each round
-    """Return the numbers of GPUs that jobs of a round may have, as far as they are known."""
-    return {}
-
-
-def curve_of(round_: Round, job: Job) -> Curve:
-    """Return the curve of an elastic job of a round, worked out once."""
-    known = _curves(round_)
-    found = known.get(job.id)
-    if found is None:
-        found = known[job.id] = Curve.of(job)
-    return found
-
-
-@recalled
-def shares_of(round_: Round) -> tuple[list[Curve | None], list[Sequence[int]]]:
-    """Return the curve of each job of a round, ``None`` for a gang of fixed size, and the GPUs that it may have."""
-    known = _curves(round_)
-    curves = [None if job.scaling is None else known.get(job.id) or curve_of(round_, job) for job in round_.jobs]
-    return curves, [sizes_of(round_, job) for job in round_.jobs]
-
-
-@recalled
-def _curves(round_: Round) -> dict[str, Curve]:
-    """Return the curves of a round that are known."""
-    Curve.expect(len(round_.jobs))
-    return {}
-
-
-def period_of(round_: Round, job: Job, gpus: int) -> float | None:
-    """Return how long one iteration takes."""
-    return job.iteration_seconds if job.scaling is None else curve_of(round_, job).period_seconds(gpus)
+from muri_opt.verify.deadline.shares import shares_of
 
 
 class Values(Mapping[str, Mapping[tuple[int, bool], int]]):
@@ -94,7 +30,7 @@ class Values(Mapping[str, Mapping[tuple[int, bool], int]]):
         self._known: dict[str, dict[tuple[int, bool], int]] = {}
         self._jobs = {job.id: job for job in round_.jobs}
         self._total = round_.cluster.total_gpus
-        unit, curves = 1, _curves(round_)
+        self._shares, unit = shares_of(round_), 1
         for priority in sorted({job.priority for job in round_.jobs}):
             jobs = [job for job in round_.jobs if job.priority == priority]
             line = sorted(
@@ -103,18 +39,18 @@ class Values(Mapping[str, Mapping[tuple[int, bool], int]]):
                 if job.deadline is not None
             )
             places = {place: len(line) - rank for rank, (_, _, place) in enumerate(line)}
-            earliest = unit * (1 + sum(self._fastest(job, curves.get(job.id)) for job in jobs))
+            earliest = unit * (1 + sum(self._fastest(job) for job in jobs))
             number = earliest * (1 + sum(places.values()))
             saved = number * (1 + len(line))
             for place, job in enumerate(jobs):
                 self._weights[job.id] = unit, earliest * places.get(place, 0) + number, saved
             unit = saved * (1 + len(line))
 
-    def _fastest(self, job: Job, known: Curve | None) -> int:
-        """Return the largest speed of a job, in thousandths of that on one GPU; its curve may be known."""
+    def _fastest(self, job: Job) -> int:
+        """Return the largest speed of a job, in thousandths of that on one GPU."""
         if job.scaling is None:
-            return 1000 * job.gpus if sizes_of(self._round, job) else 0
-        curve = known or curve_of(self._round, job)
+            return 1000 * job.gpus if self._shares.sizes(job) else 0
+        curve = self._shares.curve(job)
         return 1000 * curve.most_speed(self._total) // curve.speeds[1] if self._total else 0
 
     def weights(self, name: str) -> tuple[int, int, int]:
@@ -130,9 +66,9 @@ class Values(Mapping[str, Mapping[tuple[int, bool], int]]):
     def worth(self, name: str, gpus: int, *, stays: bool) -> int:
         """Return what one way to run of a job is worth; nothing if it has no such way."""
         job = self._jobs[name]
-        if gpus not in sizes_of(self._round, job) or (stays and job.state != "running"):
+        if gpus not in self._shares.sizes(job) or (stays and job.state != "running"):
             return 0
-        curve = None if job.scaling is None else curve_of(self._round, job)
+        curve = None if job.scaling is None else self._shares.curve(job)
         unit, in_time, saved = self._weights[name]
         rate, speed, fastest = 1, 1000 * job.gpus, 1
         if curve is not None:
@@ -198,14 +134,15 @@ class Ahead:
     @classmethod
     def of(cls, round_: Round, job: Job, interval: int) -> Ahead:
         """Return what is ahead of a job in a round that is decided again after so many microseconds."""
-        sizes = sizes_of(round_, job)
+        shares = shares_of(round_)
+        sizes = shares.sizes(job)
         left = -1 if job.deadline is None else micro(job.deadline) - micro(round_.now)
         restart = micro(job.restart_seconds or 0.0) if job.state == "running" else 0
         if job.scaling is None:
             speeds = {job.gpus: 1000 * job.gpus}
             ends = {job.gpus: _length(job)} if left >= 0 else {}
         else:
-            curve = curve_of(round_, job)
+            curve = shares.curve(job)
             speeds = dict(zip(sizes, _relative(tuple(curve.speeds.values()), len(sizes)), strict=True))
             work = _iterations(job) * curve.unit if left >= 0 else 0
             ends = {gpus: work // curve.speeds[gpus] for gpus in sizes} if left >= 0 else {}
