@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections import deque
 from collections.abc import Sequence
+from copy import copy
 from functools import cached_property
-from itertools import repeat
-from operator import methodcaller
 from typing import Any, Final, Literal
 
 import msgspec
@@ -30,7 +28,6 @@ Format = Literal["muri-opt/round/1", "muri-opt/round/2"]
 ROUND_FORMATS: tuple[Format, Format] = ("muri-opt/round/1", "muri-opt/round/2")
 FORMATS_ALLOWED = "one of " + ", ".join(map(repr, ROUND_FORMATS))
 DEFAULT_RESOURCES = ("storage", "cpu", "gpu", "network")
-_copied: Final = methodcaller("__copy__")
 
 
 _WRITTEN: Final = KeptByObject[msgspec.Raw]()
@@ -141,10 +138,9 @@ def _with_written_plans(jobs: tuple[Job, ...]) -> Sequence[Job]:
         return jobs
     _WRITTEN.expect(len(jobs))
     every = [job.plans for job in jobs]
-    known = zip(_WRITTEN.get_all(every), every, strict=True)
-    texts = [_written(plans) if written is None else written for written, plans in known]
-    found = list(map(_copied, jobs))
-    deque(map(msgspec.structs.force_setattr, found, repeat("plans"), texts), maxlen=0)  # a loop that takes least
+    found = [copy(job) for job in jobs]
+    for job, plans, written in zip(found, every, _WRITTEN.get_all(every), strict=True):
+        msgspec.structs.force_setattr(job, "plans", _written(plans) if written is None else written)
     return found
 
 

@@ -16,7 +16,7 @@ from muri_opt.systems.whole_quotients import Floats, Ints, quotient_down
 
 EXACT_TENS: Final = 22
 """Powers of ten up to which floats are exact."""
-_TENS: Final = np.array([float(10**digits) for digits in range(EXACT_TENS + 1)])
+TENS: Final = np.array([float(10**digits) for digits in range(EXACT_TENS + 1)])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -70,7 +70,7 @@ def _digits(counts: Ints, rates: Floats, first: Ints) -> tuple[Ints, NDArray[np.
 
 def _scaled(rates: Floats, digits: Ints) -> Floats:
     """Return rates x 10**digits, rounded once."""
-    tens = _TENS[abs(digits)]
+    tens = TENS[abs(digits)]
     scaled: Floats = np.where(digits < 0, rates / tens, rates * tens)
     return scaled
 

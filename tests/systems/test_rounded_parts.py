@@ -40,3 +40,10 @@ def test_no_decision_takes_more_than_a_node_has(policy: str) -> None:
 def test_one_that_has_to_go_on_is_refused_by_what_is_counted(policy: str) -> None:
     with pytest.raises(InputError, match=r"rounded up|10002 milli-CPUs"):
         solve_round(full_node(policy, preemptible=False), policy, "heuristic")
+
+
+@pytest.mark.parametrize(("cpus", "runs"), [(9, True), (9.999, True), (10, False)])
+def test_three_gpus_start_with_ten_cpus_less_a_little(cpus, runs):
+    cluster = Cluster(nodes=(Node(id="n", gpus=4, cpus=10),))
+    round_ = Round(now=0.0, cluster=cluster, jobs=(Job(id="a", gpus=3, cpus=cpus, submitted=0.0),))
+    assert bool(solve_round(round_, "fifo", method="heuristic").decision.running) is runs

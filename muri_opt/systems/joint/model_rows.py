@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from muri_opt.rounds import Job
 from muri_opt.rounds.quantities import MICROSECONDS_PER_SECOND
-from muri_opt.systems.curve_rows import EXACT_TENS, SpeedRows
+from muri_opt.systems.curve_rows import EXACT_TENS, TENS, SpeedRows
 from muri_opt.systems.curves import MOST_SPEED
 from muri_opt.systems.joint.job_model import NANOSECONDS, UNSAID, JobModel
 from muri_opt.systems.whole_quotients import MOST_QUOTIENT, Floats, Ints, quotient_up
@@ -32,9 +32,7 @@ LARGEST: Final = 1 << 62
 """Numbers below it are kept as machine words."""
 _DIGITS_OF_A_SECOND: Final = 9
 _WORD: Final = np.dtype(np.int64).itemsize
-_TENS: Final = [10**power for power in range(EXACT_TENS + 1)]
-_TENS_IN_WORDS: Final = np.array([ten % 2**64 for ten in _TENS], dtype=np.uint64).view(np.int64)
-_TENS_AS_FLOATS: Final = np.array([float(ten) for ten in _TENS])
+_TENS_IN_WORDS: Final = np.array([10**power % 2**64 for power in range(EXACT_TENS + 1)], dtype=np.uint64).view(np.int64)
 _said = attrgetter("gpus", "iteration_seconds", "stage_seconds", "scaling")
 
 
@@ -150,7 +148,7 @@ def _elastic(said: _Said) -> _Periods:
     set_by = np.append(rows.speed, 1)[np.where(timed & within, first + gpus, -1)]
     tens = np.where(timed | ~plain, 0, tens)
     unit = np.where(timed, said.nanoseconds, _TENS_IN_WORDS[tens]) * set_by
-    about = np.where(timed, said.nanoseconds.astype(np.float64), _TENS_AS_FLOATS[tens]) * set_by
+    about = np.where(timed, said.nanoseconds.astype(np.float64), TENS[tens]) * set_by
     plain &= about < rows.slowest * float(MOST_QUOTIENT)
     length = np.where(plain, rows.length, 0)
     speed = rows.speed if plain.all() else rows.speed[np.repeat(plain, rows.length)]
