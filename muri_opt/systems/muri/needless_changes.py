@@ -41,7 +41,8 @@ def undone(
         if len(changed) > MOST_CHANGED:
             return placed
         dearest = sorted(changed, key=lambda group: -sum([restart[job] for job in group]) * places.gpus(group))
-        line: list[_Source] = [*dearest, *(job for group in dearest for job in group if not work.goes_on(job))]
+        line = [_Source(group, whole=True) for group in dearest]
+        line += [_Source((job,), whole=False) for group in dearest for job in group if not work.goes_on(job)]
         known = {of: steps for of, steps in known.items() if not work.touched.by(of, where)}
         new = {of for of in line if of not in known}
         known |= work.steps([of for of in line if of in new], where)
@@ -51,8 +52,11 @@ def undone(
             return work.placed
 
 
-_Source = Group | int
-"""What steps are made for: a running group as a whole, or one of its jobs."""
+class _Source(NamedTuple):
+    """What steps are made for: a running group as a ``whole``, or one of its jobs."""
+
+    jobs: Group
+    whole: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +78,7 @@ class _Touched:
 
     def by(self, of: _Source, where: Mapping[int, Places]) -> bool:
         """Return whether steps made for a group or a job may be others now."""
-        jobs = (of,) if isinstance(of, int) else of
-        return not self.jobs.isdisjoint(jobs) or self.at(where[jobs[0]])
+        return not self.jobs.isdisjoint(of.jobs) or self.at(where[of.jobs[0]])
 
 
 class _Step(NamedTuple):
@@ -155,11 +158,9 @@ class _Undoing:
         there, found = self._by_places(), dict[_Source, list[_Step]]()
         for of in line:
             look_at_clock()
-            if isinstance(of, int):
-                ways = self._ways_back(of, where[of], there.get(where[of], ()))
-                found[of] = [_Step.back(self, group, where[of]) for group in ways]
-            else:
-                found[of] = [_Step.back(self, of, where[of[0]])]
+            now = where[of.jobs[0]]
+            ways = (of.jobs,) if of.whole else self._ways_back(of.jobs[0], now, there.get(now, ()))
+            found[of] = [_Step.back(self, group, now) for group in ways]
         return self._without_loss(found)
 
     def _without_loss(self, steps: Mapping[_Source, Sequence[_Step]]) -> dict[_Source, list[_Step]]:
