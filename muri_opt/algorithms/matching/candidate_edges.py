@@ -24,7 +24,7 @@ MOST_PASSES: Final = 16
 """After so many passes over all pairs it is given up: where nearly everything ties a few candidates do not do."""
 NEAREST: Final = 16
 """So many candidates of a vertex are near on average."""
-SAMPLE: Final = 64
+SAMPLE: Final = 24
 """So many vertices are asked how near that is."""
 _BLOCK: Final = 1 << 16
 
@@ -54,9 +54,9 @@ class NearPairs:
     def __init__(self, doubled: Ints, prices: Ints) -> None:
         self.doubled, self.start = doubled, prices.astype(doubled.dtype)
         n = len(doubled)
-        some = np.arange(0, n, -(-n // SAMPLE))
+        some = slice(0, n, -(-n // SAMPLE))
         slack = self._slack(self.start, some).ravel()
-        place = min(len(slack) - 1, NEAREST * len(some))
+        place = min(len(slack) - 1, NEAREST * len(slack) // n)
         self.most = int(np.partition(slack, place)[place])
 
     def first(self, prices: Ints) -> Ints:
@@ -65,7 +65,7 @@ class NearPairs:
         size = max(1, _BLOCK // n)
         found = []
         for start in range(0, n, size):
-            near = self._slack(self.start, np.arange(start, min(n, start + size))) <= self.most
+            near = self._slack(self.start, slice(start, start + size)) <= self.most
             found.append(np.flatnonzero(near) + start * n)
         return np.concatenate(found)
 
@@ -75,11 +75,11 @@ class NearPairs:
         rows, columns = np.nonzero(self._slack(prices.astype(self.start.dtype), fallen) < 0)
         return np.asarray(fallen[rows] * len(prices) + columns)
 
-    def _slack(self, prices: Ints, rows: Ints) -> Ints:
+    def _slack(self, prices: Ints, rows: slice | Ints) -> Ints:
         """Return the slack of all pairs of some vertices; with itself a vertex has none to speak of."""
-        slack = prices[rows][:, None] - self.doubled[rows]
+        slack = prices[rows, None] - self.doubled[rows]
         slack += prices
-        slack[np.arange(len(rows)), rows] = far_of(self.doubled)
+        slack[np.arange(len(slack)), np.arange(len(prices))[rows]] = far_of(self.doubled)
         return np.asarray(slack)
 
 

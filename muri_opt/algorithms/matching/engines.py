@@ -6,6 +6,7 @@ searched from, one alternating tree each.
 
 from __future__ import annotations
 
+from heapq import heappop, heappush
 from typing import Any
 
 import numpy as np
@@ -19,10 +20,10 @@ from muri_opt.algorithms.matching.result import Blossom, Ints, Matching
 from muri_opt.errors import InputError, unknown_name
 
 ENGINES = ("blossom", *REFERENCES)
-NEAR, FURTHER = 256, 4
-"""Each search of a large graph first goes one part in so many of the largest dual, then one part in so many further."""
-FEW = 2
-"""Of so many that are left each goes twice as far: they are far apart, and to begin anew costs more than to go on."""
+NEAR = 512
+"""The first search from a vertex of a large graph goes one part in so many of the largest dual."""
+SOME = 2
+"""So many of the vertices to search from are asked how many edges they have that are nearly tight."""
 CROWD = 32
 """So many edges of a vertex are looked at first where more are nearly tight."""
 NARROW = 1 << 26
@@ -70,21 +71,22 @@ def made_whole(doubled: Ints, partner: Ints, prices: Ints) -> Matching:
 def _match_exposed(near: NearEdges, nodes: Nodes) -> None:
     """Search from every vertex that is alone and pays for it, in place, until none is.
 
-    They are searched from a little way first, then those that are left further: two that are far apart then meet
-    half-way, and two trees of half the depth have far fewer vertices than one. Where a vertex has many edges that are
-    nearly tight, the first way is so short that only some of them are looked at.
+    Each is searched from a little way first, and then half as far again, that with the smallest tree always first: two
+    that are far apart meet near the one whose tree grows fast, which is the one that costs. Where a vertex has many
+    edges that are nearly tight, the first way is so short that only some of them are looked at.
     """
     mate, duals = nodes.mate, near.duals
     roots = [v for v in range(len(mate)) if mate[v] < 0 < duals[v]]
     if not roots:
         return
-    limit = min(max(duals) // min(NEAR, 1 + len(duals) // 2), 1 + near.slack_of_nearest(CROWD, roots[:FEW]) // 2)
-    while roots:
-        for root in roots:
-            if mate[root] < 0 < duals[root]:
-                Search(near, nodes, root, limit).run()
-        roots = [v for v in roots if mate[v] < 0 < duals[v]]
-        limit += 1 + (limit if len(roots) <= FEW else limit // FURTHER)
+    first = min(max(duals) // min(NEAR, 2 + len(duals)), 1 + near.slack_of_nearest(CROWD, roots[:SOME]) // 4)
+    waiting = [(0, root, first) for root in roots]
+    while waiting:
+        _, root, limit = heappop(waiting)
+        if mate[root] < 0 < duals[root]:
+            search = Search(near, nodes, root, limit)
+            search.run()
+            heappush(waiting, (len(search.seen), root, limit + limit // 2 + 1))
 
 
 def _split_cycles(partner: Ints, duals: Ints) -> list[int]:

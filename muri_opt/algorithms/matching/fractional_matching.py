@@ -17,11 +17,13 @@ import numpy as np
 from muri_opt.algorithms.matching.candidate_edges import AllPairs, NearPairs, assigned_by_candidates
 from muri_opt.algorithms.matching.result import Ints
 from muri_opt.algorithms.matching.sparse_assignment import Pairs, potentials
-from muri_opt.algorithms.matching.start_prices import alike_in_turn, cover_rest, is_easy, lowered_prices
+from muri_opt.algorithms.matching.start_prices import alike_in_turn, cover_rest, is_easy, lowered_prices, sample_of
 from muri_opt.errors import InputError
 
+TINY = 224
+"""Graphs up to this size are assigned at once."""
 SMALL = 400
-"""Graphs up to this size are assigned at once; larger ones by candidates."""
+"""Up to this size, too, unless they are easy; larger ones by candidates."""
 FEW_ROWS = 6
 """Prices to start from may leave pairs of one vertex in so many uncovered."""
 EXACT = 1 << 52
@@ -37,13 +39,17 @@ def fractional_matching(doubled: Ints) -> tuple[Ints, Ints]:
     if n and int(doubled.max()) * 2 * n >= EXACT:
         found = int(doubled.max()) // 2
         raise InputError("weights", f"up to {found:,} for {n} vertices", f"at most {EXACT // (4 * n):,}")
-    if n <= SMALL:
+    if n <= TINY:
         return _of_all_pairs(doubled, lowered_prices(doubled))
-    if is_easy(doubled):
-        prices = lowered_prices(doubled)
+    part = doubled if n <= SMALL else sample_of(doubled)
+    prices = lowered_prices(part)
+    if is_easy(part, prices):
+        prices = prices if n <= SMALL else lowered_prices(doubled)
         partner, duals, found_soon = assigned_by_candidates(doubled, prices, NearPairs(doubled, prices))
         if found_soon:
             return partner, duals
+    if n <= SMALL:
+        return _of_all_pairs(doubled, prices)
     draw = np.random.default_rng(n)
     partner, duals, found_soon = assigned_by_candidates(doubled, _prices(doubled, draw), AllPairs(doubled, draw))
     return (partner, duals) if found_soon else _of_all_pairs(doubled, duals)
@@ -79,7 +85,9 @@ def _of_all_pairs(doubled: Ints, prices: Ints) -> tuple[Ints, Ints]:
     """
     from scipy.optimize import linear_sum_assignment  # takes longer to load than a small round to decide
 
-    slack = prices[:, None] + prices - doubled
+    of_kind = prices.astype(doubled.dtype)
+    slack = of_kind[:, None] - doubled
+    slack += of_kind
     partner = linear_sum_assignment(slack)[1].astype(np.int64)
     everybody = np.arange(len(doubled))
     own = doubled[everybody, partner].astype(np.int64) >> 1

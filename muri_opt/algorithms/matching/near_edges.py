@@ -44,8 +44,8 @@ class NearEdges:
         """Return the edges of a vertex that have a slack of at most ``most``, u first."""
         base = self.duals[u]
         beyond = self._array - self._doubled[u]
-        others = (beyond <= most - base).nonzero()[0]
-        return [(base + more, u, v) for v, more in zip(others.tolist(), beyond[others].tolist(), strict=True)]
+        others = (beyond <= most - base).nonzero()[0].tolist()
+        return [(base + beyond.item(v), u, v) for v in others]
 
     def of_all(self, vertices: list[int], most: int) -> list[Edge]:
         """Return the same of several vertices: to every other end only the edge of least slack."""

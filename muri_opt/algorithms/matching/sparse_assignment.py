@@ -17,6 +17,8 @@ from muri_opt.algorithms.matching.result import Ints
 
 MANY_ROWS: Final = 4
 """From one row in so many on all columns look for a lower dual at once."""
+FEW_PAIRS: Final = 6_000
+"""With fewer pairs than this all columns always do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,25 +77,33 @@ def _augmented(pairs: Pairs, prices: Ints, before: Ints) -> Ints:
     """Return an optimal assignment by prices that cover all pairs, from the partners for whom they are no more.
 
     In a matrix with more columns than rows scipy takes the rows in turn, and each goes to the first of its nearest
-    columns that is not taken. So rows that keep their partners come first and have them as their first column.
+    columns that is not taken. So rows that keep their partners come first and have them as their first column. Where
+    none does, the matrix is square: scipy then lowers prices before it looks for paths, in half of the time.
     """
-    from scipy.sparse import csr_matrix
-    from scipy.sparse.csgraph import min_weight_full_bipartite_matching
-
     n = len(before)
-    slack, columns = pairs.slack(prices), pairs.columns.copy()
-    own = np.searchsorted(pairs.rows * n + columns, np.arange(n) * n + before)
-    order = np.argsort(slack[own] > 0, kind="stable")
-    first = pairs.ends[:-1]
+    slack = pairs.slack(prices)
+    own = np.searchsorted(pairs.rows * n + pairs.columns, np.arange(n) * n + before)
+    kept = slack[own] == 0
+    if not kept.any():
+        return _of_least_cost(slack, pairs.columns, pairs.ends, n)
+    columns, order, first = pairs.columns.copy(), np.argsort(~kept, kind="stable"), pairs.ends[:-1]
     for values in (slack, columns):
         values[own], values[first] = values[first], values[own]
     places = _of_rows(pairs.ends, order)
     ends = np.append(0, np.cumsum(np.diff(pairs.ends)[order]))
-    costs = (slack[places] + 1).astype(np.float64)  # an entry of 0 would be no edge
-    found = min_weight_full_bipartite_matching(csr_matrix((costs, columns[places], ends), shape=(n, n + 1)))[1]
     partner = np.empty(n, dtype=np.int64)
-    partner[order] = found
+    partner[order] = _of_least_cost(slack[places], columns[places], ends, n + 1)
     return partner
+
+
+def _of_least_cost(costs: Ints, columns: Ints, ends: Ints, width: int) -> Ints:
+    """Return the column of every row in an assignment of least cost; costs are given row by row."""
+    from scipy.sparse import csr_matrix
+    from scipy.sparse.csgraph import min_weight_full_bipartite_matching
+
+    no_zeros = (costs + 1).astype(np.float64)  # an entry of 0 would be no edge
+    matrix = csr_matrix((no_zeros, columns, ends), shape=(len(ends) - 1, width))
+    return np.asarray(min_weight_full_bipartite_matching(matrix)[1], dtype=np.int64)
 
 
 def potentials(own: Ints, partner: Ints, start: Ints, pairs: Pairs) -> Ints:
@@ -106,7 +116,7 @@ def potentials(own: Ints, partner: Ints, start: Ints, pairs: Pairs) -> Ints:
     weights = pairs.doubled >> 1
     for _ in range(2 * n + 2):
         key = own + v[partner]
-        if MANY_ROWS * len(changed) > n:
+        if MANY_ROWS * len(changed) > n or len(weights) < FEW_PAIRS:
             reach = key[pairs.columns]
             reach -= weights
             lower = np.minimum(v, np.minimum.reduceat(reach, pairs.ends[:-1]))

@@ -43,14 +43,18 @@ def _covering(doubled: Ints, prices: Ints) -> Ints:
     )
 
 
-def is_easy(doubled: Ints) -> bool:
-    """Return whether lowered prices are nearly right: by a sample, if not many want the same partners at them."""
-    every = -(-len(doubled) // SAMPLE)
-    part = np.ascontiguousarray(doubled[::every, ::every])
-    slack = lowered_prices(part) - part
+def is_easy(doubled: Ints, prices: Ints) -> bool:
+    """Return whether lowered prices are nearly right: if not many want the same partners at them."""
+    slack = prices - doubled
     np.fill_diagonal(slack, far_of(doubled))
     wanted = np.bincount(slack.argmin(axis=1))
-    return bool(np.count_nonzero(wanted) >= DISTINCT * len(part))
+    return bool(np.count_nonzero(wanted) >= DISTINCT * len(doubled))
+
+
+def sample_of(doubled: Ints) -> Ints:
+    """Return the graph of some of the vertices, by which it is seen if it is easy."""
+    every = -(-len(doubled) // SAMPLE)
+    return np.ascontiguousarray(doubled[::every, ::every])
 
 
 def alike_in_turn(doubled: Ints, draw: np.random.Generator) -> Ints:

@@ -131,14 +131,20 @@ def test_the_rest_gets_the_least_prices_that_cover_it():
     assert prices[rest].tolist() == expected
 
 
+LARGE = ((fractional_matching, "TINY", 12), (fractional_matching, "SMALL", 12))
+"""Graphs of more than 12 vertices are taken for large ones."""
+
+
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(
     "changes",
     [
-        [(fractional_matching, "SMALL", 12)],
-        [(fractional_matching, "SMALL", 12), (candidate_edges, "MOST_PASSES", 1), (candidate_edges, "CHUNKS", 2)],
-        [(fractional_matching, "SMALL", 12), (start_prices, "DISTINCT", 2)],
-        [(fractional_matching, "SMALL", 12), (start_prices, "DISTINCT", 0)],
+        [*LARGE],
+        [*LARGE, (candidate_edges, "MOST_PASSES", 1), (candidate_edges, "CHUNKS", 2)],
+        [*LARGE, (start_prices, "DISTINCT", 2)],
+        [*LARGE, (start_prices, "DISTINCT", 0)],
+        [(fractional_matching, "TINY", 12), (start_prices, "DISTINCT", 0)],
+        [(fractional_matching, "TINY", 12), (start_prices, "DISTINCT", 0), (candidate_edges, "MOST_PASSES", 1)],
         [(engines, "NEAR", 1)],
         [(engines, "NEAR", 10**9), (alternating_tree, "MANY", 10**9)],
         [(engines, "NEAR", 10**9), (alternating_tree, "MANY", 1)],
@@ -149,6 +155,8 @@ def test_the_rest_gets_the_least_prices_that_cover_it():
         "too few candidates",
         "by the prices of half",
         "by lowered prices",
+        "a small one by lowered prices",
+        "a small one with too few passes",
         "in long stages",
         "in short stages, one vertex at a time",
         "in short stages, all vertices of a node together",
