@@ -50,7 +50,7 @@ def group_values(
     """
     kinds = [int(models.kind[member]) for member in group]
     if way is not None:
-        period = models.ways_of(group[0])[way].period
+        period = models.plans_of(group[0]).periods[way]
     elif len(group) == 1:
         period = models.model(kinds[0]).period[gpus]
     else:
@@ -96,7 +96,7 @@ def timed_groups(models: Models, placed: Mapping[Group, Place]) -> Iterable[tupl
         elif place.way is None:
             yield models.period.item(kind[group[0]], place.gpus), (0,)
         else:
-            yield models.ways_of(group[0])[place.way].period, (0,)
+            yield models.plans_of(group[0]).periods[place.way], (0,)
 
 
 def most_of_each(models: Models, worth: Worth, rules: JointRules, resources: int) -> list[int]:

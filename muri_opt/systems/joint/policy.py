@@ -156,7 +156,7 @@ class JointPolicy(Policy):
         rules = JointRules.of(self.rules)
         models = models_of(round_, rules)
         offers = Offers.of(round_, models, worth_of(round_, models, rules), rules)
-        waiting = [at for at, job in enumerate(round_.jobs) if job.state == "waiting" and not models.ways_of(at)]
+        waiting = [at for at, job in enumerate(round_.jobs) if job.state == "waiting" and not models.runs_by_plans(at)]
         if not waiting or not gpus:
             return ()
         priority = np.array([round_.jobs[at].priority for at in waiting])
