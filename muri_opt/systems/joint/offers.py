@@ -118,7 +118,7 @@ class Offers:
             return each.reshape(len(each), -1).take(both_of, axis=1)
         speed = np.empty((len(self.grid), *jobs.shape, jobs.shape[1]), dtype=np.float32)
         for first in range(0, len(jobs), _ROWS):
-            mine = times[:, :, of[first : first + _ROWS]]
+            mine = times.take(of[first : first + _ROWS], axis=2)  # in this order in memory, too
             for size, part in enumerate(speed[:, first : first + _ROWS]):
                 own = mine[:, size]
                 np.divide(1.0, least_period([own[..., :, None], own[..., None, :]]), out=part)
