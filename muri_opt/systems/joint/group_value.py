@@ -38,7 +38,8 @@ class Place(NamedTuple):
     @property
     def gpus(self) -> int:
         """How many GPUs it has in all."""
-        return sum([gpus for _, gpus in self.parts])
+        parts = self.parts
+        return parts[0][1] if len(parts) == 1 else sum([gpus for _, gpus in parts])
 
 
 def group_values(

@@ -230,11 +230,12 @@ class _Placing:
         For a job alone those are left out that are no faster than a smaller one, but for that with which it can stay.
         """
         models = self._models
-        first = (going_on or len(group) > 1) and most < models.period.shape[1]
-        if first and all(models.period[models.kinds[job], most] for job in group):
-            yield most
-            most -= 1
         kinds = tuple([models.kinds[job] for job in group])
+        if most < models.period.shape[1]:  # so many is what nearly all get
+            able = models.period if going_on or len(group) > 1 else _faster_than_smaller(models)
+            if all(able.item(kind, most) for kind in kinds):
+                yield most
+                most -= 1
         if kinds not in self._counts:
             self._counts[kinds] = self._counts_of(kinds)
         for count in self._counts[kinds]:
