@@ -30,10 +30,10 @@ def joint_decision(round_: Round, models: Models, rules: JointRules, placed: Map
     members, sizes = [*chain.from_iterable(placed)], [len(group) for group in placed]
     asks[members] = np.repeat([place.gpus for place in placed.values()], sizes)
     groups, of = timed_placed(round_, models, rules, placed)
-    decision = group_decision(round_, groups, consolidate=False, asks=asks, of=of)
+    left = left_by(round_, groups, of, asks)
+    decision = group_decision(round_, groups, consolidate=False, asks=asks, of=of, left=left)
     if not models.are_planned:
         return decision
-    left = left_by(round_, groups, of, asks)
     told = why_plans_wait(round_, models, left, [wait.job for wait in decision.waiting])
     return replace(decision, waiting=tuple(told.get(wait.job, wait) for wait in decision.waiting))
 

@@ -68,9 +68,10 @@ class Models:
         stages[shares] = numbers[(begin[shares] + STAGES)[:, None] + np.arange(stages.shape[1])]
         length = end - head
         width = 1 + min(most_gpus, int(length.max(initial=1)) - 1)
-        there = np.arange(width) < length[:, None]
-        period = np.zeros((len(rows), width), dtype=numbers.dtype)
-        period[there] = numbers[(head[:, None] + np.arange(width))[there]]
+        # Beyond the end of a row are the numbers of the next one, which are none of its periods.
+        period = numbers.take(head[:, None] + np.arange(width), mode="clip")
+        short = np.flatnonzero(length < width)
+        period[short] *= np.arange(width) < length[short, None]
         least = _first_above_0(numbers, head)
         return cls(
             kind=np.array(kinds, dtype=np.int64),
@@ -140,9 +141,10 @@ def _known(jobs: Sequence[Job], *, full: bool, powers: bool) -> list[_Known]:
     if unknown:
         first: dict[tuple[int, Hashable], int] = {}
         alike = [first.setdefault((id(kept[place]), said[place]), place) for place in unknown]
-        for place, known in zip(first.values(), _read(jobs, [*first.values()], full=full, powers=powers), strict=True):
+        read = [*_read(jobs, [*first.values()], full=full, powers=powers)]
+        for place, known in zip(first.values(), read, strict=True):
             found[place] = known
-            _KNOWN.put(kept[place], said[place], known)
+        _KNOWN.put_all([kept[place] for place in first.values()], [said[place] for place in first.values()], read)
         for place, like in zip(unknown, alike, strict=True):
             found[place] = found[like]
     return [known for known in found if known is not None]

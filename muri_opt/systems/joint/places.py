@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -76,6 +77,11 @@ class _Placing:
         self.free = int(amounts.G.sum())
         """GPUs that nobody has."""
         self.placed: dict[Group, Place] = {}
+
+    @cached_property
+    def _faster(self) -> NDArray[np.bool_]:
+        """For every model which GPU counts are faster than all smaller ones."""
+        return _faster_than_smaller(self._models)
 
     def hardest(self, group: Group, gpus: int) -> tuple[int, bool, bool]:
         """Return what to sort groups by before their size: few GPUs where they may be, plans, and powers of two."""
@@ -232,7 +238,7 @@ class _Placing:
         models = self._models
         kinds = tuple([models.kinds[job] for job in group])
         if most < models.period.shape[1]:  # so many is what nearly all get
-            able = models.period if going_on or len(group) > 1 else _faster_than_smaller(models)
+            able = models.period if going_on or len(group) > 1 else self._faster
             if all(able.item(kind, most) for kind in kinds):
                 yield most
                 most -= 1
@@ -245,7 +251,7 @@ class _Placing:
     def _counts_of(self, kinds: tuple[int, ...]) -> list[int]:
         """Return the GPU counts that jobs of these models can have together, descending; see :meth:`_sizes`."""
         if len(kinds) == 1:
-            able = _faster_than_smaller(self._models)[kinds[0]]
+            able = self._faster[kinds[0]]
         else:
             able = np.asarray((self._models.period[list(kinds)] > 0).all(axis=0))
         counts: list[int] = able.nonzero()[0][::-1].tolist()
