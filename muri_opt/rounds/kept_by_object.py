@@ -64,6 +64,17 @@ class KeptByObject(Generic[V]):
         """Keep a value."""
         self._keep(id(thing) if beside is None else (id(thing), beside), (thing, value))
 
+    def put_all(self, things: Sequence[object], besides: Iterable[Hashable], values: Iterable[V]) -> None:
+        """Keep the values of many objects, sooner than one by one."""
+        if len(self._used) + len(things) > self._most:
+            for thing, beside, value in zip(things, besides, values, strict=True):
+                self.put(thing, beside, value)
+            return
+        keys = [
+            id(thing) if beside is None else (id(thing), beside) for thing, beside in zip(things, besides, strict=True)
+        ]
+        self._used.update(zip(keys, zip(things, values, strict=True), strict=True))
+
     def _keep(self, key: _Key, found: tuple[object, V]) -> None:
         if len(self._used) >= self._most:
             self._before, self._used = self._used, {}

@@ -28,3 +28,15 @@ def test_what_is_kept_is_what_was_put_and_the_last_used_are_kept(most: int, call
         assert kept.get_all([things[number]]) == [None]
         assert kept.get([number], "beside") is None
         assert kept.get(things[number], "other") is None
+
+
+@given(st.integers(1, 6), st.lists(st.integers(0, 9), unique=True))
+def test_many_values_are_kept_as_one_by_one(most: int, numbers: list[int]) -> None:
+    things, besides = [[number] for number in numbers], [None if number % 2 else "beside" for number in numbers]
+    together, singly = KeptByObject[int](most), KeptByObject[int](most)
+    together.put_all(things, besides, numbers)
+    for thing, beside, number in zip(things, besides, numbers, strict=True):
+        singly.put(thing, beside, number)
+    found = [(together.get(*one), singly.get(*one)) for one in zip(things, besides, strict=True)]
+    assert all(one == other for one, other in found)
+    assert len(together) == len(singly)

@@ -59,7 +59,7 @@ def gang_decision(
     """
     placed = _alone(round_, shares)
     of = (known or KnownParts()).entries([group.share for group in placed])
-    left, holders, waits = _beside(round_, placed, of, None)
+    left, holders, waits = _beside(round_, placed, of, left_by(round_, placed, of, None))
     changes = GangChanges(round_, left, holders, consolidate=consolidate, preempt=preempt)
     rules = BindingRules(round_, left, holders, consolidate=consolidate)
     return Decision(assignments=_assignments(round_, placed, of), waiting=_waiting(round_, left, waits, rules, changes))
@@ -86,19 +86,20 @@ def group_decision(
     consolidate: bool,
     asks: Ints | None = None,
     of: Entries | None = None,
+    left: Leftover | None = None,
 ) -> Decision:
     """Return the decision in which the groups run and all other jobs wait, with the reason.
 
     ``consolidate`` says that a gang must sit on as few nodes as it could in the empty cluster. ``asks`` are the GPUs
     each job runs with, or would need to start, where that is not what the round says. ``of`` says which group has how
-    many GPUs of which node, where that is known: shares are then not looked at.
+    many GPUs of which node, where that is known: shares are then not looked at. So does ``left`` of what they leave.
 
     >>> group = Placed(jobs=(0,), share=np.array([3, 0]))
     >>> group_decision(shipped_round("toy/two-gangs"), [group], consolidate=False).assignments[0].gpus
     {'n0': 3}
     """
     of = entries([group.share for group in groups]) if of is None else of
-    left, holders, waits = _beside(round_, groups, of, asks)
+    left, holders, waits = _beside(round_, groups, of, left_by(round_, groups, of, asks) if left is None else left)
     rules = BindingRules(round_, left, holders, consolidate=consolidate)
     return Decision(assignments=_assignments(round_, groups, of), waiting=_waiting(round_, left, waits, rules, None))
 
@@ -118,10 +119,9 @@ def parts_decision(round_: Round, placed: Mapping[int, Parts], periods: Mapping[
 
 
 def _beside(
-    round_: Round, groups: Sequence[Placed], of: Entries, asks: Ints | None
+    round_: Round, groups: Sequence[Placed], of: Entries, left: Leftover
 ) -> tuple[Leftover, Holders, list[int]]:
     """Return what the groups leave, who holds what, and the jobs that are in none of them."""
-    left = left_by(round_, groups, of, asks)
     running = {job for group in groups for job in group.jobs}
     waits = [job for job in range(len(round_.jobs)) if job not in running]
     if not waits:

@@ -30,10 +30,10 @@ def joint_decision(round_: Round, models: Models, rules: JointRules, placed: Map
     members, sizes = [*chain.from_iterable(placed)], [len(group) for group in placed]
     asks[members] = np.repeat([place.gpus for place in placed.values()], sizes)
     groups, of = timed_placed(round_, models, rules, placed)
-    decision = group_decision(round_, groups, consolidate=False, asks=asks, of=of)
+    left = left_by(round_, groups, of, asks)
+    decision = group_decision(round_, groups, consolidate=False, asks=asks, of=of, left=left)
     if not models.are_planned:
         return decision
-    left = left_by(round_, groups, of, asks)
     told = why_plans_wait(round_, models, left, [wait.job for wait in decision.waiting])
     return replace(decision, waiting=tuple(told.get(wait.job, wait) for wait in decision.waiting))
 
@@ -63,11 +63,11 @@ def timed_placed(
 
 def _planned(models: Models, group: Group, place: Place, share: Ints, number: int) -> Placed:
     """Return a job that runs by a plan, with what its parts take: the larger ones where it has more GPUs."""
-    way = models.ways_of(group[0])[number]
-    part_of = {part.gpus: part for part in way.parts}
+    plans = models.plans_of(group[0])
+    part_of = {part.gpus: part for part in plans.shapes[number].parts}
     parts = [part_of[gpus] for _, gpus in place.parts]
     takes = tuple((part.milli, part.mib) for part in parts)
-    return Placed(jobs=group, share=share, plan=way.name, takes=takes)
+    return Placed(jobs=group, share=share, plan=plans.names[number], takes=takes)
 
 
 def _timeless(round_: Round, job: int) -> bool:

@@ -38,7 +38,8 @@ class Place(NamedTuple):
     @property
     def gpus(self) -> int:
         """How many GPUs it has in all."""
-        return sum([gpus for _, gpus in self.parts])
+        parts = self.parts
+        return parts[0][1] if len(parts) == 1 else sum([gpus for _, gpus in parts])
 
 
 def group_values(
@@ -50,7 +51,7 @@ def group_values(
     """
     kinds = [int(models.kind[member]) for member in group]
     if way is not None:
-        period = models.ways_of(group[0])[way].period
+        period = models.plans_of(group[0]).periods[way]
     elif len(group) == 1:
         period = models.model(kinds[0]).period[gpus]
     else:
@@ -96,7 +97,7 @@ def timed_groups(models: Models, placed: Mapping[Group, Place]) -> Iterable[tupl
         elif place.way is None:
             yield models.period.item(kind[group[0]], place.gpus), (0,)
         else:
-            yield models.ways_of(group[0])[place.way].period, (0,)
+            yield models.plans_of(group[0]).periods[place.way], (0,)
 
 
 def most_of_each(models: Models, worth: Worth, rules: JointRules, resources: int) -> list[int]:

@@ -29,7 +29,7 @@ def within_room(state: State, kept: Mapping[Group, Held]) -> dict[Group, Held]:
 def _takes(rooms: RoomSets, state: State, needs: list[tuple[int, int]], group: Group, home: Place) -> bool:
     """Let a group have its place, if there is room, and say whether."""
     if home.way is not None:
-        parts = state.case.models.ways_of(group[0])[home.way].parts
+        parts = state.case.models.plans_of(group[0]).shapes[home.way].parts
         nodes = [node for node, _ in sorted(home.parts, key=lambda part: -part[1])]
         if not rooms.holds_parts(parts, nodes):
             return False

@@ -12,7 +12,7 @@ from muri_opt.errors import InputError
 from muri_opt.rounds import Job
 from muri_opt.rounds.quantities import microseconds
 from muri_opt.systems.curves import iteration_unit, scaling_table
-from muri_opt.systems.joint.plan_ways import PER_SECOND as PER_SECOND, PlanWay, fastest, plan_ways
+from muri_opt.systems.joint.plan_ways import NO_PLANS, PER_SECOND as PER_SECOND, RankedPlans, ranked_plans
 
 Floats = NDArray[np.float64]
 NANOSECONDS: Final = 1_000
@@ -25,14 +25,13 @@ class JobModel:
     """One way to run: ``period[k]`` are the nanoseconds of an iteration alone on k GPUs, 0 where it cannot have k.
 
     ``stages`` are the times of its stages in a period of ``base``; on k GPUs they shrink as the period does, rounded
-    up. ``None`` where the job never shares. A job that runs by plans has them as ``ways``; its periods are then those
-    of the fastest ones.
+    up. ``None`` where the job never shares. A job that runs by ``plans`` has the periods of the fastest ones.
     """
 
     period: tuple[int, ...]
     stages: tuple[int, ...] | None
     base: int
-    ways: tuple[PlanWay, ...] = ()
+    plans: RankedPlans = NO_PLANS
 
     def stages_on(self, gpus: int) -> tuple[int, ...]:
         """Return the stage times on so many GPUs."""
@@ -50,8 +49,8 @@ def model_of(job: Job, *, full: bool, powers: bool) -> JobModel:
     (0, 0, 3000000000)
     """
     if job.plans is not None:
-        ways = plan_ways(job)
-        return JobModel(period=fastest(ways), stages=None, base=1, ways=ways)
+        plans = ranked_plans(job)
+        return JobModel(period=plans.fastest, stages=None, base=1, plans=plans)
     gpus, seconds = job.gpus, job.iteration_seconds
     stages = tuple(microseconds(time) * NANOSECONDS for time in job.stage_seconds or ())
     if gpus < 1:

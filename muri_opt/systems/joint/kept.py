@@ -50,7 +50,7 @@ def _as_it_is(round_: Round, models: Models, group: Group) -> Place | None:
     share = held_gpus(round_, group[0])
     if share is None:
         return None
-    if models.ways_of(group[0]):
+    if models.runs_by_plans(group[0]):
         job = round_.jobs[group[0]]
         held = tuple(sorted((job.placement or {}).items()))
         return home_of(round_, models, group[0], held, job.plan) if len(group) == 1 else None

@@ -180,9 +180,14 @@ def _packed(said: _Said, periods: _Periods, *, full: bool, powers: bool) -> list
     numbers[begin + 1] = np.where(shares, count, NO_STAGES)
     numbers[(begin[shares] + STAGES)[:, None] + np.arange(count)] = stages[shares]
     numbers[np.repeat(begin + head, length) + gpus] = period
-    written, bounds = numbers.tobytes(), (_WORD * end).tolist()
-    rows = iter([written[start:stop] for start, stop in zip([0, *bounds], bounds, strict=False)])
+    rows = iter(cut(numbers, end))
     return [next(rows) if well else None for well in plain.tolist()]
+
+
+def cut(numbers: Ints, end: Ints) -> list[bytes]:
+    """Return the rows of numbers that follow each other, by where each of them ends."""
+    written, bounds = numbers.tobytes(), (_WORD * end).tolist()
+    return [written[start:stop] for start, stop in zip([0, *bounds], bounds, strict=False)]
 
 
 def _nanoseconds(seconds: Floats) -> Ints:

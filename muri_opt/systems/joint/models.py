@@ -17,12 +17,13 @@ from muri_opt.rounds.kept_by_object import KeptByObject
 from muri_opt.rounds.memoise import recalled
 from muri_opt.systems.joint.job_model import JobModel, model_of
 from muri_opt.systems.joint.model_rows import STAGES, Row, numbers_of, row_of, rows_of
-from muri_opt.systems.joint.plan_ways import PlanWay
+from muri_opt.systems.joint.plan_ways import NO_PLANS, PlanWay, RankedPlans
+from muri_opt.systems.joint.plans_at_once import plan_rows_of
 from muri_opt.systems.joint.rules import JointRules
 from muri_opt.systems.whole_quotients import MOST_QUOTIENT, quotient_up
 
 Ways = tuple[PlanWay, ...]
-_Known = tuple[Row, Ways]
+_Known = tuple[Row, RankedPlans]
 _KNOWN: Final = KeptByObject[_Known]()
 """The row of a model and its plans, by the very table or plans that a job keeps from round to round."""
 
@@ -34,7 +35,7 @@ class Models:
     ``period[t, k]`` are nanoseconds, 0 where a job of model t cannot have k GPUs of the cluster; ``shares[t]`` says
     whether it can be in a group, ``stages[t]`` are then the times of its stages in a period of ``base[t]``.
     ``least[t]`` are the fewest GPUs it can have, of this cluster or a larger one, ``first[t]`` its period with those,
-    and ``largest[t]`` the end of its table. ``ways[t]`` are the plans it runs by, the fastest first. Numbers that a
+    and ``largest[t]`` the end of its table. ``plans[t]`` are those it runs by, if any. Numbers that a
     word has no room for are whole numbers of Python. ``kinds`` is ``kind`` as a list, to be read one at a time, and
     ``timed`` has the periods and orders of groups on so many GPUs that were asked for.
     """
@@ -47,16 +48,17 @@ class Models:
     least: Ints
     first: NDArray[Any]
     largest: Ints
-    ways: tuple[Ways, ...]
+    plans: tuple[RankedPlans, ...]
     rows: tuple[Row, ...] = field(repr=False)
     kinds: list[int] = field(repr=False)
     timed: dict[tuple[tuple[int, ...], int], tuple[int, tuple[int, ...]]] = field(default_factory=dict, repr=False)
     _models: dict[int, JobModel] = field(default_factory=dict, repr=False)
+    _ways: dict[int, Ways] = field(default_factory=dict, repr=False)
 
     @classmethod
     def read(cls, jobs: Sequence[Job], most_gpus: int, *, full: bool, powers: bool) -> Models:
         """Return the models on a cluster of so many GPUs; what is wrong with a job is told with its place."""
-        kinds, rows, ways = _kinds(_known(jobs, full=full, powers=powers))
+        kinds, rows, plans = _kinds(_known(jobs, full=full, powers=powers))
         numbers, end = _numbers(rows)
         begin = np.append(0, end)[:-1]
         count: Ints = numbers[begin + 1].astype(np.int64)
@@ -66,9 +68,10 @@ class Models:
         stages[shares] = numbers[(begin[shares] + STAGES)[:, None] + np.arange(stages.shape[1])]
         length = end - head
         width = 1 + min(most_gpus, int(length.max(initial=1)) - 1)
-        there = np.arange(width) < length[:, None]
-        period = np.zeros((len(rows), width), dtype=numbers.dtype)
-        period[there] = numbers[(head[:, None] + np.arange(width))[there]]
+        # Beyond the end of a row are the numbers of the next one, which are none of its periods.
+        period = numbers.take(head[:, None] + np.arange(width), mode="clip")
+        short = np.flatnonzero(length < width)
+        period[short] *= np.arange(width) < length[short, None]
         least = _first_above_0(numbers, head)
         return cls(
             kind=np.array(kinds, dtype=np.int64),
@@ -79,7 +82,7 @@ class Models:
             least=least,
             first=numbers[head + least],
             largest=length - 1,
-            ways=tuple(ways),
+            plans=tuple(plans),
             rows=tuple(rows),
             kinds=kinds,
         )
@@ -94,7 +97,7 @@ class Models:
             base, count, *rest = numbers_of(self.rows[kind])
             stages = tuple(rest[:count]) if count >= 0 else None
             period = tuple(rest[max(count, 0) :])
-            known = self._models[kind] = JobModel(period=period, stages=stages, base=base, ways=self.ways[kind])
+            known = self._models[kind] = JobModel(period=period, stages=stages, base=base, plans=self.plans[kind])
         return known
 
     def stages_on(self, kinds: Ints, gpus: Ints) -> NDArray[Any]:
@@ -106,30 +109,45 @@ class Models:
             return whole
         return quotient_up(times * period, about, base)
 
-    def ways_of(self, job: int) -> Ways:
+    def runs_by_plans(self, job: int) -> bool:
+        """Return whether a job runs by plans."""
+        return bool(self.plans[self.kinds[job]].shapes)
+
+    def plans_of(self, job: int) -> RankedPlans:
         """Return the plans of a job, the fastest first; none where it runs without."""
-        return self.ways[self.kinds[job]]
+        return self.plans[self.kinds[job]]
+
+    def ways_of(self, job: int) -> Ways:
+        """Return the same, plan by plan."""
+        kind = self.kinds[job]
+        known = self._ways.get(kind)
+        if known is None:
+            known = self._ways[kind] = self.plans[kind].ways
+        return known
 
     @property
     def are_planned(self) -> bool:
         """Whether any job runs by plans."""
-        return any(self.ways)
+        return any(plans.shapes for plans in self.plans)
 
 
 def _known(jobs: Sequence[Job], *, full: bool, powers: bool) -> list[_Known]:
     """Return the rows of jobs and the plans they run by, from a round before if they kept their tables or plans."""
     _KNOWN.expect(len(jobs))
     keys = [_kept_by(job, full, powers) for job in jobs]
-    found = [_KNOWN.get(*key) for key in keys]
-    first: dict[tuple[int, Hashable], int] = {}
-    for place, known in enumerate(found):
-        if known is None:
-            kept, said = keys[place]
-            first.setdefault((id(kept), said), place)
-    read = dict(zip(first, _read(jobs, [*first.values()], full=full, powers=powers), strict=True))
-    for key, place in first.items():
-        _KNOWN.put(*keys[place], read[key])
-    return [known or read[id(kept), said] for known, (kept, said) in zip(found, keys, strict=True)]
+    kept, said = [one for one, _ in keys], [beside for _, beside in keys]
+    found = _KNOWN.get_all(kept, said)
+    unknown = [place for place, known in enumerate(found) if known is None]
+    if unknown:
+        first: dict[tuple[int, Hashable], int] = {}
+        alike = [first.setdefault((id(kept[place]), said[place]), place) for place in unknown]
+        read = [*_read(jobs, [*first.values()], full=full, powers=powers)]
+        for place, known in zip(first.values(), read, strict=True):
+            found[place] = known
+        _KNOWN.put_all([kept[place] for place in first.values()], [said[place] for place in first.values()], read)
+        for place, like in zip(unknown, alike, strict=True):
+            found[place] = found[like]
+    return [known for known in found if known is not None]
 
 
 def _kept_by(job: Job, full: bool, powers: bool) -> tuple[object, Hashable]:
@@ -142,37 +160,41 @@ def _kept_by(job: Job, full: bool, powers: bool) -> tuple[object, Hashable]:
 def _read(jobs: Sequence[Job], places: Sequence[int], *, full: bool, powers: bool) -> Iterator[_Known]:
     """Yield the rows of the jobs at some places: of all at once, and by itself of each that this is not possible of."""
     plain = [place for place in places if jobs[place].plans is None]
-    rows = dict(zip(plain, rows_of([jobs[place] for place in plain], full=full, powers=powers), strict=True))
+    planned = [place for place in places if jobs[place].plans is not None]
+    rows = rows_of([jobs[place] for place in plain], full=full, powers=powers)
+    read: dict[int, _Known | None] = {
+        place: None if row is None else (row, NO_PLANS) for place, row in zip(plain, rows, strict=True)
+    }
+    read.update(zip(planned, plan_rows_of([jobs[place] for place in planned]), strict=True))
     for place in places:
-        row = rows.get(place)
-        if row is not None:
-            yield row, ()
-            continue
-        try:
-            model = model_of(jobs[place], full=full, powers=powers)
-        except InputError as error:
-            raise error.inside(f"jobs[{place}] ({jobs[place].id!r})") from None
-        yield row_of(model), model.ways
+        known = read[place]
+        if known is None:
+            try:
+                model = model_of(jobs[place], full=full, powers=powers)
+            except InputError as error:
+                raise error.inside(f"jobs[{place}] ({jobs[place].id!r})") from None
+            known = row_of(model), model.plans
+        yield known
 
 
-def _kinds(known: Sequence[_Known]) -> tuple[list[int], list[Row], list[Ways]]:
+def _kinds(known: Sequence[_Known]) -> tuple[list[int], list[Row], list[RankedPlans]]:
     """Return the number of each job's model, in the order of their first jobs, and rows and plans of the models."""
     plain: dict[Row, int] = {}
     planned: dict[Row, list[int]] = {}
-    kinds, rows, ways = list[int](), list[Row](), list[Ways]()
+    kinds, rows, plans = list[int](), list[Row](), list[RankedPlans]()
     for row, own in known:
-        if own:
+        if own is NO_PLANS:
+            kind = plain.setdefault(row, len(rows))
+        else:
             alike = planned.setdefault(row, [])
-            kind = next((at for at in alike if ways[at] == own), len(rows))
+            kind = next((at for at in alike if plans[at] == own), len(rows))
             if kind == len(rows):
                 alike.append(kind)
-        else:
-            kind = plain.setdefault(row, len(rows))
         if kind == len(rows):
             rows.append(row)
-            ways.append(own)
+            plans.append(own)
         kinds.append(kind)
-    return kinds, rows, ways
+    return kinds, rows, plans
 
 
 def _numbers(rows: Sequence[Row]) -> tuple[NDArray[Any], Ints]:

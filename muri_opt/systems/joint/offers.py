@@ -52,7 +52,7 @@ class Offers:
     def of(cls, round_: Round, models: Models, worth: Worth, rules: JointRules) -> Offers:
         """Return the offers of all jobs of a round where each goes on as it is, or starts."""
         counts = np.append(0, np.flatnonzero((models.period > 0).any(axis=0)))
-        period = models.period[:, counts].astype(np.float64)
+        period = np.ascontiguousarray(models.period.take(counts, axis=1), dtype=np.float64)
         rate = np.divide(1.0, period, out=np.zeros_like(period), where=period > 0)
         regions = Regions.of(round_)
         asked = np.unique(models.least[models.least == models.largest])  # by jobs that cannot have fewer
@@ -118,7 +118,7 @@ class Offers:
             return each.reshape(len(each), -1).take(both_of, axis=1)
         speed = np.empty((len(self.grid), *jobs.shape, jobs.shape[1]), dtype=np.float32)
         for first in range(0, len(jobs), _ROWS):
-            mine = times[:, :, of[first : first + _ROWS]]
+            mine = times.take(of[first : first + _ROWS], axis=2)  # in this order in memory, too
             for size, part in enumerate(speed[:, first : first + _ROWS]):
                 own = mine[:, size]
                 np.divide(1.0, least_period([own[..., :, None], own[..., None, :]]), out=part)
@@ -164,8 +164,8 @@ class Offers:
 def _stage_times(models: Models, period: Floats, resources: int) -> NDArray[np.float32]:
     """Return ``[r, t, k]``: nanoseconds of the stages in each period, infinite where a job cannot share."""
     times = np.full((max(1, resources), *period.shape), np.inf, dtype=np.float32)
-    able = np.flatnonzero(models.shares)
-    if len(able):
+    able = slice(None) if models.shares.all() else np.flatnonzero(models.shares)
+    if models.shares.any():
         part = (models.stages[able] / models.base[able, None]).astype(np.float64)
         own, never = period[able], period[able] == 0
         for stage, each in enumerate(part.T):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,9 +38,23 @@ class Blocks:
         self._gpus = offers.counts.astype(np.float64)
         self._known: dict[float, tuple[Floats, Floats]] = {}
         self.share = offers.most_jobs > 1 and len(offers.grid) > 0 and bool(self._able.any())
-        self._pairs = offers.pairs(jobs) if self.share else np.zeros((1, *jobs.shape, jobs.shape[1]), dtype=np.float32)
-        if self.share and not self._able.all():
-            self._pairs *= self._able[:, :, None] & self._able[:, None, :]
+        self._pairs = self._pair_values() if self.share else np.zeros((1, *jobs.shape, jobs.shape[1]), dtype=np.float32)
+
+    def _pair_values(self) -> NDArray[Any]:
+        """Return ``[s, b, i, j]``, what two jobs of each row b add on the s-th size, 0 where one never shares."""
+        most = int(self._able.sum(axis=1).max())
+        if most == self.jobs.shape[1]:
+            found = self.offers.pairs(self.jobs)
+            return found if self._able.all() else found * (self._able[:, :, None] & self._able[:, None, :])
+        # Those that can share are put together first: who cannot is not looked at.
+        own = np.argsort(~self._able, axis=1, kind="stable")[:, :most]
+        rows = np.arange(len(own))[:, None]
+        able = self._able[rows, own]
+        among = self.offers.pairs(self.jobs[rows, own])
+        among *= able[:, :, None] & able[:, None, :]
+        found = np.zeros((len(among), *self.jobs.shape, self.jobs.shape[1]), dtype=np.float32)
+        found[:, rows[:, :, None], own[:, :, None], own[:, None, :]] = among
+        return found
 
     def profits(self, price: float) -> tuple[Floats, Floats]:
         """Return what each job gains alone at a price of a GPU, at least 0, and what each pair gains."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +19,7 @@ from muri_opt.systems.capacity.room_sets import RoomSets
 from muri_opt.systems.capacity.shares import flat
 from muri_opt.systems.joint.group_value import Group, Place
 from muri_opt.systems.joint.models import Models
-from muri_opt.systems.joint.plan_ways import PlanWay
+from muri_opt.systems.joint.plan_ways import PlanShape
 from muri_opt.systems.joint.regions import Regions
 from muri_opt.systems.joint.worth import Worth
 
@@ -77,6 +78,11 @@ class _Placing:
         """GPUs that nobody has."""
         self.placed: dict[Group, Place] = {}
 
+    @cached_property
+    def _faster(self) -> NDArray[np.bool_]:
+        """For every model which GPU counts are faster than all smaller ones."""
+        return _faster_than_smaller(self._models)
+
     def hardest(self, group: Group, gpus: int) -> tuple[int, bool, bool]:
         """Return what to sort groups by before their size: few GPUs where they may be, plans, and powers of two."""
         reach = 0
@@ -84,10 +90,10 @@ class _Placing:
             regions = self._regions.of_group(group)
             every = enumerate(self._amounts.G.tolist())
             reach = sum(gpus for node, gpus in every if any(one >> node & 1 for one in regions))
-        return reach, not self._ways(group[0]), bool(gpus & (gpus - 1))
+        return reach, not self._by_plans(group[0]), bool(gpus & (gpus - 1))
 
-    def _ways(self, job: int) -> tuple[PlanWay, ...]:
-        return self._models.ways_of(job) if self._planned else ()
+    def _by_plans(self, job: int) -> bool:
+        return self._planned and self._models.runs_by_plans(job)
 
     def _kind(self, group: Group) -> tuple[int, int]:
         """Return the milli-CPUs and MiB with each GPU of a group."""
@@ -130,7 +136,7 @@ class _Placing:
     def place(self, group: Group, most: int, here: Place | None) -> None:
         """Give a group a place of so many GPUs, or of fewer, if there is one."""
         look_at_clock()
-        if self._ways(group[0]):
+        if self._by_plans(group[0]):
             self._place_plan(group[0], most, here)
             return
         kind = self._kind(group)
@@ -148,30 +154,30 @@ class _Placing:
 
     def _place_plan(self, job: int, most: int, here: Place | None) -> None:
         """Give a job a plan of so many GPUs, where it is if it can stay, or the fastest one that finds room."""
-        ways = self._models.ways_of(job)
-        if here is not None and here.way is not None and self._within_quota((job,), ways[here.way].gpus):
+        shapes = self._models.plans_of(job).shapes
+        if here is not None and here.way is not None and self._within_quota((job,), shapes[here.way].gpus):
             nodes = [node for node, _ in sorted(here.parts, key=lambda part: -part[1])]
-            if self._rooms.holds_parts(ways[here.way].parts, nodes):
-                self._take_plan(job, here.way, nodes)
+            if self._rooms.holds_parts(shapes[here.way].parts, nodes):
+                self._take_plan(job, here.way, shapes[here.way], nodes)
                 return
-        for number, way in enumerate(ways):
-            if way.gpus <= min(most, self.free) and self._within_quota((job,), way.gpus):
-                found = self._fit_plan(job, way)
+        most = min(most, self.free)
+        for number, shape in enumerate(shapes):
+            if shape.gpus <= most and self._within_quota((job,), shape.gpus):
+                found = self._fit_plan(job, shape)
                 if found is not None:
-                    self._take_plan(job, number, found)
+                    self._take_plan(job, number, shape, found)
                     return
 
-    def _fit_plan(self, job: int, way: PlanWay) -> list[int] | None:
-        for region in self._regions.of_plan(job, way.types):
-            parts = self._rooms.fit_parts(way.parts, region)
+    def _fit_plan(self, job: int, shape: PlanShape) -> list[int] | None:
+        for region in self._regions.of_plan(job, shape.types):
+            parts = self._rooms.fit_parts(shape.parts, region)
             if parts is not None:
                 return [node for node, _ in parts]
         return None
 
-    def _take_plan(self, job: int, number: int, nodes: Sequence[int]) -> None:
-        way = self._models.ways_of(job)[number]
-        self._rooms.take_parts(way.parts, nodes)
-        self._take((job,), [(node, part.gpus) for node, part in zip(nodes, way.parts, strict=True)], number)
+    def _take_plan(self, job: int, number: int, shape: PlanShape, nodes: Sequence[int]) -> None:
+        self._rooms.take_parts(shape.parts, nodes)
+        self._take((job,), [(node, part.gpus) for node, part in zip(nodes, shape.parts, strict=True)], number)
 
     def _fit(self, group: Group, kind: tuple[int, int], size: int, here: Place | None) -> Sequence[Part] | None:
         """Return GPUs of nodes: those it has if they are so many and free."""
@@ -230,11 +236,12 @@ class _Placing:
         For a job alone those are left out that are no faster than a smaller one, but for that with which it can stay.
         """
         models = self._models
-        first = (going_on or len(group) > 1) and most < models.period.shape[1]
-        if first and all(models.period[models.kinds[job], most] for job in group):
-            yield most
-            most -= 1
         kinds = tuple([models.kinds[job] for job in group])
+        if most < models.period.shape[1]:  # so many is what nearly all get
+            able = models.period if going_on or len(group) > 1 else self._faster
+            if all(able.item(kind, most) for kind in kinds):
+                yield most
+                most -= 1
         if kinds not in self._counts:
             self._counts[kinds] = self._counts_of(kinds)
         for count in self._counts[kinds]:
@@ -244,7 +251,7 @@ class _Placing:
     def _counts_of(self, kinds: tuple[int, ...]) -> list[int]:
         """Return the GPU counts that jobs of these models can have together, descending; see :meth:`_sizes`."""
         if len(kinds) == 1:
-            able = _faster_than_smaller(self._models)[kinds[0]]
+            able = self._faster[kinds[0]]
         else:
             able = np.asarray((self._models.period[list(kinds)] > 0).all(axis=0))
         counts: list[int] = able.nonzero()[0][::-1].tolist()

@@ -2,23 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import lru_cache
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from muri_opt.errors import InputError
-from muri_opt.rounds import Guarantee, Job, Plan
-from muri_opt.systems.plans.plan_parts import Larger, Part, plan_entries
+from muri_opt.rounds import Job
+from muri_opt.systems.plans.plan_parts import Entry, Part, entries_of
 
 PER_SECOND = 1_000_000_000
-MODELS = 10 << 10
-"""Jobs whose ways to run are kept from round to round: those of a large round, at up to two kilobytes each."""
+
+
+class PlanShape(NamedTuple):
+    """What a plan needs: ``parts``, one on a node each, the largest first, of GPUs of the ``types``, ``None`` for any.
+
+    It has ``gpus`` in all; one of 0 GPUs runs on CPUs alone.
+    """
+
+    gpus: int
+    parts: tuple[Part, ...]
+    types: tuple[str, ...] | None
+
+    @classmethod
+    def of(cls, entry: Entry) -> PlanShape:
+        """Return what a plan needs of which it is known what a part takes."""
+        _, plan, part, larger = entry
+        parts = (part,) * (plan.nodes - (0 if larger is None else larger.number))
+        return cls(plan.gpus, parts if larger is None else (larger.part,) * larger.number + parts, plan.types)
 
 
 class PlanWay(NamedTuple):
-    """A plan at ``position`` among those of its job: ``parts``, one on a node each, the largest first.
+    """A plan at ``position`` among those of its job, with what it needs as a :class:`PlanShape` has it.
 
-    ``period`` are the nanoseconds of what its throughput counts. ``types`` are those of its GPUs, ``None`` for any.
+    ``period`` are the nanoseconds of what its throughput counts.
     """
 
     position: int
@@ -34,41 +48,50 @@ class PlanWay(NamedTuple):
         return tuple(part.gpus for part in reversed(self.parts))
 
 
-def plan_ways(job: Job) -> tuple[PlanWay, ...]:
-    """Return the plans of a job that need a GPU and are as fast as it was promised, the fastest first.
+class RankedPlans(NamedTuple):
+    """The plans that a job may run by, the fastest first: where each is among its plans, its name, period and shape."""
 
-    A job that has none is refused.
+    positions: tuple[int, ...]
+    names: tuple[str, ...]
+    periods: tuple[int, ...]
+    shapes: tuple[PlanShape, ...]
+
+    @property
+    def ways(self) -> tuple[PlanWay, ...]:
+        """The same, plan by plan."""
+        each = zip(self.positions, self.names, self.periods, self.shapes, strict=True)
+        return tuple([PlanWay(at, name, gpus, period, parts, types) for at, name, period, (gpus, parts, types) in each])
+
+    @property
+    def fastest(self) -> tuple[int, ...]:
+        """The shortest period by GPUs, 0 where no plan has so many."""
+        found = [0] * (1 + max([shape.gpus for shape in self.shapes]))
+        for shape, period in zip(reversed(self.shapes), reversed(self.periods), strict=True):
+            found[shape.gpus] = period
+        return tuple(found)
+
+
+NO_PLANS: Final = RankedPlans((), (), (), ())
+"""Those of a job that runs without."""
+
+
+def ranked_plans(job: Job) -> RankedPlans:
+    """Return the plans of a job that need a GPU and are as fast as it was promised; a job that has none is refused.
 
     >>> plans = (Plan(name="dp2", gpus=2, throughput=4.0), Plan(name="dp1", gpus=1, throughput=2.5))
-    >>> [(way.name, way.period) for way in plan_ways(Job(id="a", gpus=1, plans=plans))]
-    [('dp2', 250000000), ('dp1', 400000000)]
+    >>> ranked = ranked_plans(Job(id="a", gpus=1, plans=plans))
+    >>> ranked.names, ranked.periods
+    (('dp2', 'dp1'), (250000000, 400000000))
     """
-    return _ways(job.plans or (), job.gpus, job.cpus, job.memory_gib, job.guarantee)
-
-
-@lru_cache(maxsize=MODELS)
-def _ways(
-    plans: tuple[Plan, ...], gpus: int, cpus: float | None, memory_gib: float | None, promised: Guarantee | None
-) -> tuple[PlanWay, ...]:
-    found, least = [], 0.0 if promised is None else promised.throughput
-    for position, plan, part, larger in plan_entries(plans, gpus, cpus, memory_gib):
+    found, least = [], 0.0 if job.guarantee is None else job.guarantee.throughput
+    for entry in entries_of(job):
+        plan = entry.plan
         if plan.gpus and plan.throughput >= least:
-            parts = (part,) * plan.nodes if larger is None else _of_two_sizes(part, larger, plan.nodes)
             numerator, denominator = plan.throughput.as_integer_ratio()
             period = -(-PER_SECOND * denominator // numerator)
-            found.append(PlanWay(position, plan.name, plan.gpus, period, parts, plan.types))
+            found.append((period, plan.gpus, plan.nodes, entry.position, plan.name, PlanShape.of(entry)))
     if not found:
-        raise InputError("plans", f"{len(plans)} plans", "a plan of at least 1 GPU, as fast as was guaranteed")
-    return tuple(sorted(found, key=lambda way: (way.period, way.gpus, len(way.parts), way.position)))
-
-
-def _of_two_sizes(part: Part, larger: Larger, nodes: int) -> tuple[Part, ...]:
-    return (larger.part,) * larger.number + (part,) * (nodes - larger.number)
-
-
-def fastest(ways: Sequence[PlanWay]) -> tuple[int, ...]:
-    """Return the shortest period by GPUs, 0 where no plan has so many; the fastest come first."""
-    period = [0] * (1 + max([way.gpus for way in ways]))
-    for way in reversed(ways):
-        period[way.gpus] = way.period
-    return tuple(period)
+        allowed = "a plan of at least 1 GPU, as fast as was guaranteed"
+        raise InputError("plans", f"{len(job.plans or ())} plans", allowed)
+    periods, _, _, positions, names, shapes = zip(*sorted(found), strict=True)
+    return RankedPlans(positions, names, periods, shapes)

@@ -14,6 +14,7 @@ from muri_opt.rounds.anytime import last_within
 from muri_opt.rounds.budget import unlimited
 from muri_opt.rounds.field_groups import PLACES, STATES
 from muri_opt.rounds.free_capacity import FreeCapacity
+from muri_opt.rounds.freed_memory import keep_freed_memory
 from muri_opt.rounds.quantities import MAX_SECONDS
 from muri_opt.systems.capacity.set_apart import Groups, SetApart, set_apart
 from muri_opt.systems.gangs.gpu_seconds import GpuSecondsList
@@ -156,7 +157,7 @@ class JointPolicy(Policy):
         rules = JointRules.of(self.rules)
         models = models_of(round_, rules)
         offers = Offers.of(round_, models, worth_of(round_, models, rules), rules)
-        waiting = [at for at, job in enumerate(round_.jobs) if job.state == "waiting" and not models.ways_of(at)]
+        waiting = [at for at, job in enumerate(round_.jobs) if job.state == "waiting" and not models.runs_by_plans(at)]
         if not waiting or not gpus:
             return ()
         priority = np.array([round_.jobs[at].priority for at in waiting])
@@ -173,6 +174,7 @@ class JointPolicy(Policy):
 
     def decide_within(self, round_: Round, seed: int, budget: Budget) -> Decision:
         """Return the same, or the best that was found when the seconds of the budget are over."""
+        keep_freed_memory()
         self.check_honoured(round_)
         self.check(round_)
         apart = self.set_apart(round_)

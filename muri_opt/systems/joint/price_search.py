@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import chain
 
 import numpy as np
 
@@ -135,9 +136,10 @@ def _sized(offers: Offers, order: Ints, alone: Floats, groups: list[Ints], gpus:
     value = np.concatenate([*(offers.groups(some) for some in groups), alone[rows]])
     sizes, price = best_sizes(value, offers.counts, gpus)
     run = np.flatnonzero(sizes)
-    members = [tuple(row) for part in parts for row in np.sort(part, axis=1).tolist()]
+    cut = np.split(sizes > 0, np.cumsum([len(part) for part in parts[:-1]]))
+    members = [np.sort(part[given], axis=1).tolist() for part, given in zip(parts, cut, strict=True)]
     return Found(
-        groups=tuple(members[place] for place in run.tolist()),
+        groups=tuple(map(tuple, chain.from_iterable(members))),
         gpus=offers.counts[sizes[run]],
         value=float(value[run, sizes[run]].sum()),
         price=price,

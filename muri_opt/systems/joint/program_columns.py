@@ -156,7 +156,7 @@ class _Ways:
     def of(self, group: Group) -> Iterator[tuple[Key, bool]]:
         """Yield the columns of a group, and whether it goes on as it is."""
         home = self._home(group)
-        if self._models.ways_of(group[0]):
+        if self._models.runs_by_plans(group[0]):
             yield from self._by_plans(group, home)
             return
         able = (self._models.period[self._models.kind[list(group)]] > 0).all(axis=0)

@@ -43,6 +43,8 @@ class Regions:
 
     def of_group(self, group: Sequence[int]) -> tuple[Region, ...]:
         """Return where all jobs of a group may start."""
+        if len(self.of_kind) == 1 or len(group) == 1:
+            return self.of_kind[self.kind.item(group[0])]
         kinds = frozenset(int(self.kind[job]) for job in group)
         if kinds not in self.known:
             self.known[kinds] = reduce(_common, (self.of_kind[kind] for kind in sorted(kinds)))

@@ -76,11 +76,15 @@ def _fill(value: Floats, counts: Ints, chosen: Ints, left: int) -> None:
 
 
 def _next_sizes(value: Floats, counts: Ints, chosen: Ints, left: int) -> tuple[Floats, Ints]:
-    """Return what each group would gain for each GPU more by its best larger size, 0 if it has none, and that size."""
+    """Return what each group would gain for each GPU more by its best larger size, 0 if it has none, and that size.
+
+    Of larger sizes only so many can be within reach as GPUs are left.
+    """
     every = np.arange(len(value))
-    more = counts - counts[chosen][:, None]
-    gain = value - value[every, chosen][:, None]
+    sizes = np.minimum(chosen[:, None] + np.arange(1, 1 + min(left, len(counts) - 1)), len(counts) - 1)
+    more = counts[sizes] - counts[chosen][:, None]
+    gain = value[every[:, None], sizes] - value[every, chosen][:, None]
     able = (more > 0) & (more <= left) & (gain > 0)
     ratio = np.where(able, gain / np.maximum(more, 1), 0.0)
-    size = ratio.argmax(axis=1)
-    return ratio[every, size], size
+    best = ratio.argmax(axis=1)
+    return ratio[every, best], sizes[every, best]

@@ -72,7 +72,7 @@ class State:
         plan: list[str | None] = [None] * len(held)
         for group, (_, way) in placed.items():
             if way is not None:
-                plan[group[0]] = self.case.models.ways_of(group[0])[way].name
+                plan[group[0]] = self.case.models.plans_of(group[0]).names[way]
         now = homes_of(self.case.round_, held)
         return State(case=self.case, held=held, plan=plan, now=now, among=self.among)
 
@@ -110,7 +110,7 @@ class State:
         at = self.home_of_all(group)
         if at is None or place.parts != self._homes[at].parts:
             return False
-        return place.way is None or self.case.models.ways_of(group[0])[place.way].name == self.plan[group[0]]
+        return place.way is None or self.case.models.plans_of(group[0]).names[place.way] == self.plan[group[0]]
 
     def home_of_all(self, group: Group) -> int | None:
         """Return the number of the placement that jobs have, if they may be a group there; ``None`` if not."""
@@ -145,7 +145,7 @@ class State:
     def at_home(self, group: Group, held: Held) -> Place | None:
         """Return where a running group goes on with the GPUs it holds; ``None`` where its plan is not known."""
         at = self.now.of[group[0]]
-        if at >= 0 and self.now.homes[at].held is held and not self.case.models.ways_of(group[0]):
+        if at >= 0 and self.now.homes[at].held is held and not self.case.models.runs_by_plans(group[0]):
             return self._homes[at]
         return home_of(self.case.round_, self.case.models, group[0], held, self.plan[group[0]])
 

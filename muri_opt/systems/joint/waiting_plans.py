@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 
 from muri_opt.rounds import Round
 from muri_opt.rounds.change_wording import gpus_text
@@ -11,13 +11,13 @@ from muri_opt.systems.capacity import Placed
 from muri_opt.systems.capacity.free_capacity import Leftover
 from muri_opt.systems.capacity.room_sets import RoomSets
 from muri_opt.systems.joint.models import Models
-from muri_opt.systems.joint.plan_ways import PlanWay
+from muri_opt.systems.joint.plan_ways import PlanShape
 from muri_opt.systems.joint.regions import Regions
 
 
 def why_plans_wait(round_: Round, models: Models, left: Leftover, waiting: Sequence[str]) -> dict[str, Waiting]:
     """Return why each of the waiting jobs does that runs by plans, by its id, where so much is left."""
-    places = [place for place in map(round_.job_index.__getitem__, waiting) if models.ways_of(place)]
+    places = [place for place in map(round_.job_index.__getitem__, waiting) if models.runs_by_plans(place)]
     if not places:
         return {}
     told = _Told(round_, models, left)
@@ -33,23 +33,30 @@ class _Told:
         self._empty = RoomSets(amounts.G.tolist(), amounts.C.tolist(), amounts.M.tolist())
         self._free = RoomSets(left.gpus.tolist(), left.cpus.tolist(), left.memory.tolist())
         self._kind: list[int] = self._regions.kind.tolist()
-        self._known: dict[Hashable, bool] = {}
+        self._tenant: list[int] = amounts.tenant.tolist()
+        self._told: dict[tuple[int, int, frozenset[PlanShape]], tuple[WaitingReason, str, str]] = {}
+        """Why jobs wait that may start in the same places, of one tenant, by plans of the same shapes."""
+        self._known: dict[tuple[bool, int, PlanShape], bool] = {}
         """Whether parts of plans find room, free or in the empty cluster: many jobs ask for the same."""
         self._reached: dict[int, int] = {}
         """How many GPUs are free where jobs of a kind may start."""
 
     def of(self, job: int) -> Waiting:
         """Return why a job waits: the first rule that binds."""
-        possible = [way for way in self._models.ways_of(job) if self._fits(self._empty, job, way)]
-        fewest = min((way.gpus for way in possible), default=0)
-        reason, detail, remedy = self._binding(job, possible, fewest)
+        shapes = frozenset(self._models.plans_of(job).shapes)
+        alike = self._kind[job], self._tenant[job], shapes
+        told = self._told.get(alike)
+        if told is None:
+            told = self._told[alike] = self._binding(job, shapes)
+        reason, detail, remedy = told
         one = self._round.jobs[job]
         reason = WaitingReason.STOPPED if one.state == "running" else reason
         return Waiting(job=one.id, reason=reason, detail=detail, remedy=remedy)
 
-    def _binding(self, job: int, possible: Sequence[PlanWay], fewest: int) -> tuple[WaitingReason, str, str]:
-        tenant = int(self._round.amounts.tenant[job])
-        open_to = [way for way in possible if self._left.has_quota(tenant, way.gpus)]
+    def _binding(self, job: int, shapes: frozenset[PlanShape]) -> tuple[WaitingReason, str, str]:
+        possible = [shape for shape in shapes if self._fits(self._empty, job, shape)]
+        fewest = min((shape.gpus for shape in possible), default=0)
+        open_to = [shape for shape in possible if self._left.has_quota(self._tenant[job], shape.gpus)]
         free = self._reach(job)
         if not possible:
             detail, remedy = "none of its plans fits the empty cluster", "give it smaller plans, or enlarge the cluster"
@@ -61,18 +68,18 @@ class _Told:
         if fewest > free:
             remedy = f"free {gpus_text(fewest - free)} more"
             return WaitingReason.CAPACITY, f"{said}; {free} are free where it may start", remedy
-        if not any(self._fits(self._free, job, way) for way in open_to):
+        if not any(self._fits(self._free, job, shape) for shape in open_to):
             detail = f"{said}; {free} are free where it may start, but no plan finds room for all its parts"
             return WaitingReason.FRAGMENTATION, detail, "free GPUs that the parts of a plan can use"
         detail = f"{said}, free now; the decision keeps them free"
         return WaitingReason.PRIORITY, detail, "decide again; the methods 'auto' and 'exact' leave no such job waiting"
 
-    def _fits(self, rooms: RoomSets, job: int, way: PlanWay) -> bool:
-        asked = rooms is self._free, self._kind[job], way.types, way.parts
+    def _fits(self, rooms: RoomSets, job: int, shape: PlanShape) -> bool:
+        asked = rooms is self._free, self._kind[job], shape
         known = self._known.get(asked)
         if known is None:
-            regions = self._regions.of_plan(job, way.types)
-            known = any(rooms.fit_parts(way.parts, region) is not None for region in regions)
+            regions = self._regions.of_plan(job, shape.types)
+            known = any(rooms.fit_parts(shape.parts, region) is not None for region in regions)
             self._known[asked] = known
         return known
 

@@ -81,7 +81,7 @@ def worth_of(round_: Round, models: Models, rules: JointRules) -> Worth:
     unit, service = max(1, gpus * kappa.denominator * parts), service_left(round_, models, rules)
     if rules.power is None:
         counts = np.flatnonzero((models.period > 0).any(axis=0))
-        period = models.period[:, counts][models.kind]
+        period = models.period.take(counts, axis=1)[models.kind]
         behind = likely_behind(_guesses(round_, service)) if rules.chance else jobs_behind(service)
         new = least_cost(period, counts, behind, gpus * kappa.denominator * parts, kappa.numerator)
     else:

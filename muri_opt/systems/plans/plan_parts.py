@@ -50,19 +50,20 @@ class Entry(NamedTuple):
 
 def entries_of(job: Job) -> list[Entry]:
     """Return the plans of a job, refusing two that a decision could not tell apart."""
-    return plan_entries(job.plans or (), job.gpus, job.cpus, job.memory_gib)
-
-
-def plan_entries(plans: Sequence[Plan], gpus: int, cpus: float | None, memory_gib: float | None) -> list[Entry]:
-    """Return the same of plans of a job that asks for such GPUs, CPUs and memory."""
+    plans = job.plans or ()
     if not plans:
         raise InputError("plans", "nothing", "at least one plan with its throughput")
-    share = max(gpus, 1)
-    milli, mib = -(-milli_cpus(cpus or 0.0) // share), -(-mebibytes(memory_gib or 0.0) // share)
-    entries = [_entry(position, plan, milli, mib) for position, plan in enumerate(plans)]
+    milli, mib = needs_with_a_gpu(job)
+    entries = [plan_entry(position, plan, milli, mib) for position, plan in enumerate(plans)]
     if len({plan.name for plan in plans}) < len(plans):
         _check_unlike(entries)
     return entries
+
+
+def needs_with_a_gpu(job: Job) -> tuple[int, int]:
+    """Return the milli-CPUs and MiB that a job asks for with each GPU, rounded up."""
+    share = max(job.gpus, 1)
+    return -(-milli_cpus(job.cpus or 0.0) // share), -(-mebibytes(job.memory_gib or 0.0) // share)
 
 
 def _check_unlike(entries: Sequence[Entry]) -> None:
@@ -125,7 +126,7 @@ def _are_parts(held: Mapping[str, int], entry: Entry) -> bool:
     return sorted(held.values()) == entry.split
 
 
-def _entry(position: int, plan: Plan, milli: int, mib: int) -> Entry:
+def plan_entry(position: int, plan: Plan, milli: int, mib: int) -> Entry:
     """Return what each part of a plan takes; what it does not say is what its job asks for with each GPU."""
     gpus, nodes = plan.gpus, plan.nodes
     cpus = gpus * milli if plan.cpus is None else milli_cpus(plan.cpus)

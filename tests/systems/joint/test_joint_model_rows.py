@@ -9,11 +9,13 @@ import pytest
 from joint_rounds import large_joint_round
 from msgspec.structs import replace
 
-from muri_opt import Job, Plan, policy_from
+from muri_opt import Guarantee, Job, Plan, policy_from
 from muri_opt.errors import InputError
 from muri_opt.systems.joint.job_model import model_of
 from muri_opt.systems.joint.model_rows import numbers_of, row_of, rows_of
 from muri_opt.systems.joint.models import Models
+from muri_opt.systems.joint.plan_ways import ranked_plans
+from muri_opt.systems.joint.plans_at_once import plan_rows_of
 from muri_opt.verify import broken_rules
 
 LONG = 2e9
@@ -67,6 +69,49 @@ def test_usual_jobs_are_all_read_together():
     ]
     jobs += [Job(id=f"f{at}", gpus=at + 1, iteration_seconds=1.0) for at in range(8)]
     assert None not in rows_of(jobs, full=True, powers=False)
+
+
+def drawn_planned_job(draw: Random, number: int) -> Job:
+    plans = []
+    for _ in range(draw.randint(0, 6)):
+        gpus = draw.choice([0, 1, 2, 3, 4, 8, 9])
+        nodes = draw.randint(1, max(1, gpus)) if draw.random() < 0.5 or not gpus else 1
+        needs = {"cpus": draw.choice([0.5, 3.0, 7.001]), "memory_gib": 10.5} if draw.random() < 0.4 else {}
+        types = draw.choice([{}, {}, {"gpu_type": "a"}, {"gpu_types": ("a", "b")}])
+        rate = draw.choice([1.0, 2.0, 3.0, draw.uniform(0.1, 9), min(1e12, 10 ** draw.uniform(-12, 12)), 1e-300])
+        plans.append(Plan(name=draw.choice("pqrstuvwxyz"), gpus=gpus, nodes=nodes, throughput=rate, **needs, **types))
+    asks = {"cpus": draw.choice([1.0, 3.3]), "memory_gib": 7.25} if draw.random() < 0.4 else {}
+    promised = Guarantee(throughput=draw.choice([1.0, 2.0])) if draw.random() < 0.3 else None
+    return Job(id=f"j{number}", gpus=draw.choice([0, 1, 3]), plans=tuple(plans), guarantee=promised, **asks)
+
+
+def test_plans_read_at_once_are_those_of_single_jobs():
+    draw, together = Random(8), 0
+    for _ in range(40):
+        jobs = [drawn_planned_job(draw, number) for number in range(draw.choice([1, 5, 80]))]
+        for job, read in zip(jobs, plan_rows_of(jobs), strict=True):
+            if read is None:
+                continue
+            row, plans = read
+            assert plans == ranked_plans(job)
+            assert numbers_of(row) == numbers_of(row_of(model_of(job, full=True, powers=False)))
+            assert [way.parts for way in plans.ways] == [shape.parts for shape in plans.shapes]
+            together += 1
+    assert together > 300
+
+
+def test_usual_plans_are_all_read_together():
+    draw = Random(9)
+    jobs = [
+        Job(
+            id=str(at),
+            gpus=1,
+            plans=tuple(Plan(name=f"p{gpus}", gpus=gpus, throughput=10 ** draw.uniform(-5, 9)) for gpus in (1, 2, 4)),
+        )
+        for at in range(200)
+    ]
+    assert None not in plan_rows_of(jobs)
+    assert plan_rows_of([]) == []
 
 
 @pytest.mark.parametrize("said", [{"iteration_seconds": LONG}, {"scaling": {1: 1e-200, 4: 3e-200}}])
