@@ -26,7 +26,6 @@ THERE = {
 settings.register_profile("fresh", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=False)
 settings.register_profile("same", settings.get_profile("fresh"), derandomize=True, max_examples=QUICK)
 settings.load_profile("same")
-gc.disable()  # until all tests are read: hardly any of it is garbage, and every search goes over all of it
 
 
 @pytest.fixture(scope="session")
@@ -45,11 +44,20 @@ def pytest_collection_modifyitems(config, items):
         items[:] = [item for item in items if item not in left_out]
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collection():
+    """Search for no garbage while tests are read: there is hardly any, and every search goes over all of them."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+
+
 def pytest_collection_finish():
     """Leave what all tests are made of, some hundred thousand objects, out of every later search for garbage."""
     gc.collect()
     gc.freeze()
-    gc.enable()
 
 
 def pytest_terminal_summary(terminalreporter):
