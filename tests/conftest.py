@@ -44,6 +44,16 @@ def pytest_collection_modifyitems(config, items):
         items[:] = [item for item in items if item not in left_out]
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collection():
+    """Search for no garbage while tests are read: there is hardly any, and every search goes over all of them."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+
+
 def pytest_collection_finish():
     """Leave what all tests are made of, some hundred thousand objects, out of every later search for garbage."""
     gc.collect()

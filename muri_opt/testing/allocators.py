@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
-import sys
-import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
@@ -15,6 +12,7 @@ from muri_opt.errors import InputError, RefusalError
 from muri_opt.rounds import Assignment, Decision, Limits, Round, canonical_json
 from muri_opt.solve.round import solve_round
 from muri_opt.systems import Named, policy_from
+from muri_opt.testing.call_threads import CallThread, StopError
 
 Allocator = Callable[[Round], Decision]
 """Decides a round. A job that the decision does not name waits."""
@@ -112,7 +110,7 @@ def answer(allocator: Allocator, round_: Round, seconds: float | None) -> Decisi
 
     An ``InputError`` that found ``nothing`` in a field is a refusal: the round does not say what the allocator needs.
     So is a ``RefusalError``: the round says what the allocator does not honour.
-    With a limit it runs in a thread of its own. One that is not done after ``seconds`` is told to stop, which ends a
+    With a limit it runs in another thread. One that is not done after ``seconds`` is told to stop, which ends a
     loop in Python; a call into other code that never returns is left behind in its thread, which ends with the program.
     One that is ``Stoppable`` ends its call itself.
     """
@@ -120,15 +118,13 @@ def answer(allocator: Allocator, round_: Round, seconds: float | None) -> Decisi
     if seconds is None:
         call.run()
     else:
-        thread = threading.Thread(target=call.run, daemon=True, name="allocator under test")
-        thread.start()
-        thread.join(seconds)
-        if thread.is_alive():
+        thread = CallThread.idle()
+        if not thread.run(call.run, seconds):
             running: object = allocator  # more than a function, perhaps
             if isinstance(running, Stoppable):
                 running.stop_call()
             else:
-                _stop(thread.ident or 0)
+                thread.stop()
             raise TooLateError(f"no decision after {seconds:g} s")
     if isinstance(call.error, (MutationError, NoAnswerError)):
         raise call.error
@@ -139,20 +135,6 @@ def answer(allocator: Allocator, round_: Round, seconds: float | None) -> Decisi
     if not isinstance(call.answer, Decision):
         raise NoAnswerError(f"returned {type(call.answer).__name__}, not a Decision")
     return call.answer
-
-
-def _stop(thread: int) -> None:
-    """Raise an error in a thread, which ends a loop in Python.
-
-    A pending error of a thread that waits in other code keeps a traced interpreter of Python 3.11 (under a debugger or
-    a measurement of coverage) from going on until that thread returns. There the thread is left behind.
-    """
-    if sys.gettrace() is None or sys.version_info >= (3, 12):
-        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(_StopError))
-
-
-class _StopError(BaseException):
-    """Ends an allocator that took too long; none of its own handlers of errors should catch it."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -169,7 +151,7 @@ class _Call:
             self.answer = self.allocator(self.round_)
         except Exception as error:
             self.error = error
-        except _StopError:
+        except StopError:
             return
 
 

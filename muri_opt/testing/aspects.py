@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from muri_opt.rounds import Job, Round
+from muri_opt.rounds.kept_by_object import KeptByObject
 from muri_opt.testing.changed_rounds import has_ties
 from muri_opt.verify.amounts import Need, Room, empty_rooms, need_of
 
@@ -16,6 +17,8 @@ _PER_GPU: Final = frozenset({"gangs", "tenants", "stages", "scaling", "deadlines
 """The families of jobs that take CPUs and memory with each GPU, and not by plans."""
 _WITH_QUOTAS: Final = frozenset({"gangs", "stages", "scaling", "plans", "configurations", "deadlines"})
 """The families in which a quota is a limit: that of ``tenants`` lends idle GPUs."""
+_KEPT: Final = 1024
+"""Rounds of which is kept whether a limit binds: one check after another asks it of the same ones."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,8 +112,16 @@ def _quota_of_none_left(round_: Round) -> bool:
 
 def forgetting(resource: str) -> Callable[[Round], bool]:
     """Return whether first fit that forgets ``cpus``, ``memory`` or ``quotas`` would take more of it than there is."""
+    known = KeptByObject[bool](_KEPT)
 
     def binds(round_: Round) -> bool:
+        found = known.get(round_, None)
+        if found is None:
+            found = tried(round_)
+            known.put(round_, None, found)
+        return found
+
+    def tried(round_: Round) -> bool:
         rooms = [_unlimited(room, resource) for room in empty_rooms(round_)]
         quota = {tenant.id: tenant.quota_gpus for tenant in round_.cluster.tenants}
         held: Counter[str] = Counter()

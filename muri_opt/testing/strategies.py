@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from muri_opt.rounds import Cluster, Job, Node, Round, Tenant
 from muri_opt.systems.capacity import Leftover
+from muri_opt.testing.kept_strategies import number_or_none, orders, value_of
 
 NOW = 32.0
 """The moment of every drawn round; jobs were submitted before it."""
@@ -57,9 +58,9 @@ def clusters(draw: st.DrawFn, *, max_nodes: int = 3, max_gpus: int = 4, tight: b
     ...     assert len(cluster.nodes) <= 2
     >>> holds()
     """
-    drawn = [draw(nodes(name=f"n{s}", max_gpus=max_gpus, tight=tight)) for s in range(draw(_count(max_nodes)))]
+    drawn = [draw(_nodes(name=f"n{s}", max_gpus=max_gpus, tight=tight)) for s in range(draw(_count(max_nodes)))]
     total = sum(node.gpus for node in drawn)
-    quotas = [draw(st.none() | st.integers(0, total)) for _ in range(draw(st.integers(0, 2)) if tight else 0)]
+    quotas = [draw(number_or_none(total)) for _ in range(draw(st.integers(0, 2)) if tight else 0)]
     tenants = tuple(Tenant(id=f"t{v}", quota_gpus=quota) for v, quota in enumerate(quotas))
     return Cluster(nodes=tuple(drawn), tenants=tenants)
 
@@ -77,7 +78,7 @@ def jobs(
     gpus = draw(st.integers(1, max_gpus))
     return Job(
         id=name,
-        tenant=draw(st.sampled_from([None, *tenants, *tenants])),
+        tenant=draw(value_of(None, *tenants, *tenants)),
         submitted=float(draw(st.integers(0, int(NOW)))),
         gpus=gpus,
         cpus=draw(_amount(3 * gpus)) if tight else None,
@@ -86,6 +87,10 @@ def jobs(
         iteration_seconds=draw(st.integers(1, 8)) / 4,
         attained_gpu_seconds=float(draw(st.integers(0, 16))),
     )
+
+
+_nodes, _clusters, _jobs = cache(nodes), cache(clusters), cache(jobs)
+"""The strategies of the parts of a round, each made once."""
 
 
 @st.composite
@@ -111,11 +116,11 @@ def rounds(
     ...     assert len(round_.jobs) <= 3
     >>> holds()
     """
-    cluster = draw(clusters(max_nodes=max_nodes, max_gpus=max_gpus, tight=tight))
-    tenants = [tenant.id for tenant in cluster.tenants]
+    cluster = draw(_clusters(max_nodes=max_nodes, max_gpus=max_gpus, tight=tight))
+    tenants = tuple(tenant.id for tenant in cluster.tenants)
     most = min(cluster.total_gpus + 1, 2 * max_gpus)
     count = draw(_count(max_jobs))
-    waiting = [draw(jobs(name=f"job-{j}", max_gpus=most, tenants=tenants, tight=tight)) for j in range(count)]
+    waiting = [draw(_jobs(name=f"job-{j}", max_gpus=most, tenants=tenants, tight=tight)) for j in range(count)]
     round_ = Round(now=NOW, cluster=cluster, jobs=tuple(waiting))
     return _with_running(draw, round_) if running else round_
 
@@ -128,7 +133,7 @@ def _with_running(draw: st.DrawFn, round_: Round) -> Round:
         if not draw(st.booleans()):
             continue
         share = left.room(j) * 0
-        for s in draw(st.permutations(range(len(share)))):
+        for s in draw(orders(len(share))):
             share[s] = min(left.room(j)[s], job.gpus - share.sum())
         if share.sum() == job.gpus and left.within_quota(j):
             left.take(share, j)

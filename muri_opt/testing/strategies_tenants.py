@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from muri_opt.rounds import Cluster, Job, Node, Round, Tenant
 from muri_opt.systems.capacity import Leftover
+from muri_opt.testing.kept_strategies import orders, value_of
 
 NOW = 100_000.0
 """The moment of every drawn round; jobs were submitted before it."""
@@ -55,10 +56,10 @@ def tenant_rounds(
     count = draw(st.integers(1, max_nodes))
     drawn = tuple(draw(_nodes(name=f"n{s}", max_gpus=max_gpus, tight=tight)) for s in range(count))
     total = sum(node.gpus for node in drawn)
-    several = draw(st.sampled_from((0, 1, 2, 2, 3)))
-    quotas = [draw(st.none() | st.just(0) | st.integers(0, total)) for _ in range(several)]
+    several = draw(value_of(0, 1, 2, 2, 3))
+    quotas = [draw(_quota(total)) for _ in range(several)]
     tenants = tuple(Tenant(id=f"t{v}", quota_gpus=quota) for v, quota in enumerate(quotas))
-    names = [tenant.id for tenant in tenants]
+    names = tuple(tenant.id for tenant in tenants)
     most = min(total + 1, 2 * max_gpus)
     number = draw(st.integers(1, max_jobs))
     jobs = tuple(draw(_jobs(name=f"job-{j}", max_gpus=most, tenants=names, tight=tight)) for j in range(number))
@@ -75,13 +76,19 @@ def tenant_policies(draw: st.DrawFn, *, without: Sequence[str] = ()) -> str:
     """
     # Those that decide who is preempted, moved or left alone are drawn more often than the others.
     able = [name for name in (*_SETTINGS, *["preempt_at"] * 4, *["migrate"] * 2, "backoff") if name not in without]
-    chosen = draw(st.lists(st.sampled_from(able), unique=True, max_size=4))
-    return "philly" + ":" * bool(chosen) + ",".join(f"{name}={draw(_one_of(_SETTINGS[name]))}" for name in chosen)
+    chosen = draw(st.lists(value_of(*able), unique=True, max_size=4))
+    return "philly" + ":" * bool(chosen) + ",".join(f"{name}={draw(value_of(*_SETTINGS[name]))}" for name in chosen)
 
 
 @cache
-def _one_of(texts: Sequence[str]) -> st.SearchStrategy[str]:
-    return st.sampled_from(texts)
+def _quota(total: int) -> st.SearchStrategy[int | None]:
+    return st.none() | st.just(0) | st.integers(0, total)
+
+
+@cache
+def _gang(most: int) -> st.SearchStrategy[int]:
+    """Return a number of GPUs, small ones more often than large ones."""
+    return st.integers(1, min(2, most)) | st.integers(1, most)
 
 
 @cache
@@ -90,28 +97,30 @@ def _halves(most: int) -> st.SearchStrategy[float | None]:
     return st.none() | st.integers(0, 2 * most).map(lambda number: number / 2)
 
 
+@cache
 @st.composite
 def _nodes(draw: st.DrawFn, *, name: str, max_gpus: int, tight: bool) -> Node:
     gpus = draw(st.integers(1, max_gpus))
     cpus, memory = (draw(_halves(3 * gpus)), draw(_halves(3 * gpus))) if tight else (None, None)
-    rack = draw(st.sampled_from(("r0", "r1", None)))
+    rack = draw(value_of("r0", "r1", None))
     return Node(id=name, gpus=gpus, cpus=cpus, memory_gib=memory, rack=rack)
 
 
+@cache
 @st.composite
-def _jobs(draw: st.DrawFn, *, name: str, max_gpus: int, tenants: Sequence[str], tight: bool) -> Job:
-    """Draw a waiting job; small gangs are drawn more often than large ones."""
-    gpus = draw(st.integers(1, min(2, max_gpus)) | st.integers(1, max_gpus))
-    waited = draw(st.sampled_from(_WAITED))
+def _jobs(draw: st.DrawFn, *, name: str, max_gpus: int, tenants: tuple[str, ...], tight: bool) -> Job:
+    """Draw a waiting job."""
+    gpus = draw(_gang(max_gpus))
+    waited = draw(value_of(*_WAITED))
     return Job(
         id=name,
-        tenant=draw(st.sampled_from([*tenants, *tenants, None])),
+        tenant=draw(value_of(*tenants, *tenants, None)),
         submitted=NOW - waited - draw(st.integers(0, 3)),
         gpus=gpus,
         cpus=draw(_halves(2 * gpus)) if tight else None,
         memory_gib=draw(_halves(2 * gpus)) if tight else None,
-        waiting_seconds=draw(st.sampled_from((waited, None))),
-        restart_seconds=draw(st.sampled_from(_RESTART)),
+        waiting_seconds=draw(value_of(waited, None)),
+        restart_seconds=draw(value_of(*_RESTART)),
     )
 
 
@@ -124,7 +133,7 @@ def _with_running(draw: st.DrawFn, round_: Round) -> Round:
             continue
         room = left.room(j)
         share = room * 0
-        for s in draw(st.permutations(range(len(share)))):
+        for s in draw(orders(len(share))):
             share[s] = min(room[s], job.gpus - share.sum())
         if share.sum() == job.gpus:
             left.take(share, j)

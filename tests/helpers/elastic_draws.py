@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from itertools import product
 
 import msgspec
@@ -12,12 +13,17 @@ from running_states import settled
 
 from muri_opt import Cluster, Job, Node, Result, Round, Tenant
 from muri_opt.systems.capacity import Leftover
+from muri_opt.testing.kept_strategies import number_or_none, value_of
 
 POLICIES = ("afs-l", "afs-p", "optimus", "max-min-elastic", "srtf-elastic")
 LONG_TABLE = 9
 """The most GPUs a drawn table speaks of; drawn clusters have up to 12."""
 
 _MAYBE = st.one_of(st.none(), st.integers(0, 16).map(lambda halves: halves / 2))
+_SECONDS = st.none() | st.integers(1, 8).map(lambda quarters: quarters / 4)
+_RESTART = st.none() | st.integers(0, 20).map(float)
+_QUOTAS = st.lists(number_or_none(8), max_size=2)
+_ANY_SIZES = st.lists(st.integers(0, 4), max_size=3)
 
 
 def elastic(position: int, rates: Sequence[float] | Mapping[int, float], **fields: object) -> Job:
@@ -66,6 +72,7 @@ def best_value(round_: Round, tables: Sequence[Mapping[int, int]]) -> int:
     )
 
 
+@cache
 @st.composite
 def tables(draw: st.DrawFn, *, gaps: bool = True) -> dict[int, float]:
     """Draw a scaling table of any shape: growing or not, concave or not, with gaps unless told."""
@@ -83,12 +90,12 @@ def elastic_rounds(
     ``equal`` nodes have one size, though some may have no GPU; in a ``tight`` round CPUs and memory bind at times.
     """
     size = draw(st.integers(1, 4))
-    sizes = draw(st.lists(st.sampled_from([size, size, 0]) if equal else st.integers(0, 4), max_size=3))
+    sizes = draw(st.lists(value_of(size, size, 0), max_size=3) if equal else _ANY_SIZES)
     nodes = [
         Node(id=f"n{s}", gpus=gpus, cpus=draw(_MAYBE) if tight else None, memory_gib=draw(_MAYBE) if tight else None)
         for s, gpus in enumerate(sizes)
     ]
-    quotas = draw(st.lists(st.none() | st.integers(0, 8), max_size=2))
+    quotas = draw(_QUOTAS)
     tenants = [Tenant(id=f"t{v}", quota_gpus=quota) for v, quota in enumerate(quotas)]
     jobs = [_job(draw, place, tenants, tight=tight, gaps=gaps) for place in range(draw(st.integers(0, max_jobs)))]
     return _with_running(draw, round_with(nodes, jobs, tenants))
@@ -100,14 +107,14 @@ def _job(draw: st.DrawFn, place: int, tenants: list[Tenant], *, tight: bool, gap
         id=f"job-{place}",
         gpus=draw(st.integers(1, max(table))),
         submitted=float(draw(st.integers(0, 9))),
-        tenant=draw(st.sampled_from([None, *(tenant.id for tenant in tenants)])),
+        tenant=draw(value_of(None, *(tenant.id for tenant in tenants))),
         cpus=draw(_MAYBE) if tight else None,
         memory_gib=draw(_MAYBE) if tight else None,
         remaining_iterations=draw(st.integers(0, 60)),
-        iteration_seconds=draw(st.none() | st.integers(1, 8).map(lambda quarters: quarters / 4)),
+        iteration_seconds=draw(_SECONDS),
         executed_seconds=float(draw(st.integers(0, 3))) * 3600,
         attained_gpu_seconds=float(draw(st.integers(0, 3))) * 3600,
-        restart_seconds=draw(st.none() | st.integers(0, 20).map(float)),
+        restart_seconds=draw(_RESTART),
         scaling=table,
     )
 

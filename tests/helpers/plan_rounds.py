@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 
 import numpy as np
 from by_policy import decision_value, rules_of
@@ -12,6 +13,7 @@ from running_states import settled
 from muri_opt import Cluster, Decision, Guarantee, Job, Limit, Node, Plan, Reason, Result, Round, Tenant, Termination
 from muri_opt.rounds import Certificate, LinearDuals, relative_gap
 from muri_opt.systems.plans import FreeNodes, PlanOptions, PlanRules, plan_decision
+from muri_opt.testing.kept_strategies import orders, value_of
 
 NAMES = ("dp1", "dp2@1x2", "tp2", "tp2-dp2", "ga")
 TYPES = (None, "a", "b")
@@ -33,6 +35,7 @@ def rules_for(policy: str) -> PlanRules:
     )
 
 
+@cache
 def planning_policies() -> st.SearchStrategy[str]:
     """Draw the text of any policy of plans, with any settings that matter to what a decision is worth."""
     changes = st.sampled_from(["both", "plans", "resources", "neither"])
@@ -50,18 +53,18 @@ def planning_policies() -> st.SearchStrategy[str]:
 @st.composite
 def plan_rounds(draw: st.DrawFn, *, max_jobs: int = 4, max_nodes: int = 3) -> Round:
     """Draw a round of few jobs with a few plans each, on nodes of several kinds, some held by running jobs."""
-    amounts = st.sampled_from([None, 1.0, 2.0, 3.5, 8.0])
+    amounts = value_of(None, 1.0, 2.0, 3.5, 8.0)
     nodes = [
         Node(
             id=f"n{s}",
-            gpus=draw(st.sampled_from([1, 2, 4, 0])),
+            gpus=draw(value_of(1, 2, 4, 0)),
             cpus=draw(amounts),
             memory_gib=draw(amounts),
-            gpu_type=draw(st.sampled_from(TYPES)),
+            gpu_type=draw(value_of(*TYPES)),
         )
         for s in range(draw(st.integers(1, max_nodes)))
     ]
-    quotas = draw(st.lists(st.sampled_from([None, 1, 2, 4]), max_size=2))
+    quotas = draw(st.lists(value_of(None, 1, 2, 4), max_size=2))
     tenants = [Tenant(id=f"t{v}", quota_gpus=quota) for v, quota in enumerate(quotas)]
     jobs = [draw(_jobs(f"j{j}", nodes, tenants)) for j in range(draw(st.integers(1, max_jobs)))]
     cluster = Cluster(nodes=tuple(nodes), tenants=tuple(tenants))
@@ -70,16 +73,16 @@ def plan_rounds(draw: st.DrawFn, *, max_jobs: int = 4, max_nodes: int = 3) -> Ro
 
 @st.composite
 def _jobs(draw: st.DrawFn, name: str, nodes: Sequence[Node], tenants: Sequence[Tenant]) -> Job:
-    amounts = st.sampled_from([None, 0.0, 1.0, 1.001, 3.0])
+    amounts = value_of(None, 0.0, 1.0, 1.001, 3.0)
     cpus = draw(amounts)
     plans = tuple(draw(_plan_lists()))
     asked = draw(st.sampled_from(plans))
     tenant = draw(st.sampled_from([None, *tenants]))
     promise = None
     if draw(st.booleans()):  # above the quota, or above all plans, at times
-        promise = Guarantee(throughput=draw(st.sampled_from([*(plan.throughput for plan in plans), 99.0])))
+        promise = Guarantee(throughput=draw(value_of(*(plan.throughput for plan in plans), 99.0)))
     held = draw(_placements(asked, nodes)) if draw(st.booleans()) else None
-    seconds = st.sampled_from([None, 0.0, 10.0, 30.0, 700.0])
+    seconds = value_of(None, 0.0, 10.0, 30.0, 700.0)
     return Job(
         id=name,
         tenant=None if tenant is None else tenant.id,
@@ -91,28 +94,29 @@ def _jobs(draw: st.DrawFn, name: str, nodes: Sequence[Node], tenants: Sequence[T
         guarantee=promise,
         state="running" if held is not None and draw(st.integers(0, 4)) else "waiting",
         placement=held,
-        submitted=draw(st.sampled_from([None, 0.0, 60.0, 100.0, 130.0])),
+        submitted=draw(value_of(None, 0.0, 60.0, 100.0, 130.0)),
         executed_seconds=draw(seconds),
         waiting_seconds=draw(seconds),
         restart_seconds=draw(seconds),
-        restarts=draw(st.sampled_from([None, 0, 1, 3])),
+        restarts=draw(value_of(None, 0, 1, 3)),
     )
 
 
+@cache
 @st.composite
 def _plan_lists(draw: st.DrawFn) -> list[Plan]:
     """Draw plans of one job; two of a name, GPUs and nodes are for GPUs of different types."""
     plans: list[Plan] = []
     for _ in range(draw(st.integers(1, 4))):
-        gpus = draw(st.sampled_from([1, 2, 4, 0]))
+        gpus = draw(value_of(1, 2, 4, 0))
         plan = Plan(
-            name=draw(st.sampled_from(NAMES)),
+            name=draw(value_of(*NAMES)),
             gpus=gpus,
-            nodes=draw(st.sampled_from([q for q in (1, 2) if gpus % q == 0])),
-            gpu_type=draw(st.sampled_from(TYPES)),
-            cpus=draw(st.sampled_from([None, 0.0, 1.0, 2.001])),
-            memory_gib=draw(st.sampled_from([None, 0.0, 1.0, 2.0])),
-            throughput=draw(st.sampled_from(THROUGHPUTS)),
+            nodes=draw(value_of(*(q for q in (1, 2) if gpus % q == 0))),
+            gpu_type=draw(value_of(*TYPES)),
+            cpus=draw(value_of(None, 0.0, 1.0, 2.001)),
+            memory_gib=draw(value_of(None, 0.0, 1.0, 2.0)),
+            throughput=draw(value_of(*THROUGHPUTS)),
         )
         alike = [p for p in plans if (p.name, p.gpus, p.nodes) == (plan.name, plan.gpus, plan.nodes)]
         if not any(plan.gpu_type is None or p.gpu_type in (None, plan.gpu_type) for p in alike):
@@ -127,20 +131,21 @@ def _placements(draw: st.DrawFn, plan: Plan, nodes: Sequence[Node]) -> dict[str,
     able = [node.id for node in nodes if node.gpus >= share]
     if len(able) < plan.nodes:
         return None
-    held = draw(st.permutations(able))[: plan.nodes if draw(st.integers(0, 4)) else 1]
-    return dict.fromkeys(held, share)
+    held = draw(orders(len(able)))[: plan.nodes if draw(st.integers(0, 4)) else 1]
+    return dict.fromkeys((able[place] for place in held), share)
 
 
 @st.composite
 def choices(draw: st.DrawFn, round_: Round, options: PlanOptions) -> dict[int, np.ndarray]:
     """Draw options on nodes that fit together, one after another."""
     free, chosen = FreeNodes(round_, options), {}
-    for job in draw(st.permutations(range(len(round_.jobs)))):
+    for job in draw(orders(len(round_.jobs))):
         able = [o for o in options.of_job(job) if free.fits(o) and free.within_quota(job)]
         if able and draw(st.integers(0, 5)):
-            option = draw(st.sampled_from(able))
+            option = draw(value_of(*able))
             room = np.flatnonzero(free.room(option)).tolist()
-            nodes = np.array(sorted(draw(st.permutations(room))[: int(options.q[option])]), dtype=np.int64)
+            places = draw(orders(len(room)))[: int(options.q[option])]
+            nodes = np.array(sorted(room[place] for place in places), dtype=np.int64)
             free.take(option, nodes)
             chosen[option] = nodes
     return chosen
@@ -179,10 +184,13 @@ def result_of(round_: Round, policy: str, decision: Decision, duals: LinearDuals
     )
 
 
+_ROUNDS = plan_rounds()
+
+
 @st.composite
 def answers(draw: st.DrawFn) -> tuple[Round, Result]:
     """Draw a round with a decision that breaks no rule."""
-    round_, policy = draw(plan_rounds()), draw(planning_policies())
+    round_, policy = draw(_ROUNDS), draw(planning_policies())
     options = PlanOptions.of(round_, rules_for(policy))
     return round_, result_of(round_, policy, plan_decision(round_, options, draw(choices(round_, options))))
 
@@ -190,7 +198,7 @@ def answers(draw: st.DrawFn) -> tuple[Round, Result]:
 @st.composite
 def plan_prices(draw: st.DrawFn, round_: Round, most: int) -> LinearDuals:
     """Draw multipliers of jobs and quotas, now and then without one of the two."""
-    denominator = draw(st.sampled_from([1, 3, 1 << 32]))
+    denominator = draw(value_of(1, 3, 1 << 32))
     price = st.integers(0, most * denominator)
     count = len(round_.jobs)
     multipliers = {}

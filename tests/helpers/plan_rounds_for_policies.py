@@ -11,6 +11,7 @@ from muri_opt import Cluster, Decision, Guarantee, Job, Node, Plan, Round, Tenan
 from muri_opt.systems import policy_from
 from muri_opt.systems.plans import PlanOptions
 from muri_opt.systems.plans.plan_rules import PlanRules
+from muri_opt.testing.kept_strategies import value_of
 
 NAMES = ("rubick", "synergy", "antman", "sia", "equal-share")
 CHANGES = ("both", "plans", "resources", "neither")
@@ -142,9 +143,9 @@ def planned_rounds(draw: st.DrawFn, most_jobs: int = 6) -> Round:
         Node(
             id=f"n{s}",
             gpus=draw(st.integers(0, 4)),
-            cpus=draw(st.sampled_from([None, 4.0, 8.0])),
-            memory_gib=draw(st.sampled_from([None, 8.0])),
-            gpu_type=draw(st.sampled_from([None, "a", "b"])),
+            cpus=draw(value_of(None, 4.0, 8.0)),
+            memory_gib=draw(value_of(None, 8.0)),
+            gpu_type=draw(value_of(None, "a", "b")),
         )
         for s in range(draw(st.integers(1, 4)))
     ]
@@ -154,36 +155,37 @@ def planned_rounds(draw: st.DrawFn, most_jobs: int = 6) -> Round:
     return plan_round(nodes, list(settled(Cluster(nodes=tuple(nodes)), jobs)), tenants)
 
 
+_KEYS = st.lists(
+    st.tuples(
+        st.sampled_from(["x", "y-dp2@1", "y-dp4@2"]),
+        st.sampled_from([(1, 1), (2, 1), (3, 1), (4, 1), (2, 2), (4, 2), (6, 3), (0, 1), (0, 2)]),
+        st.sampled_from([0.0, 1.0, 4.0]),
+    ),
+    min_size=1,
+    max_size=5,
+    unique=True,
+)
+"""Names, GPUs with nodes, and CPUs of the plans of a job."""
+
+
 def _job(draw: st.DrawFn, position: int, nodes: list[Node], free: list[int]) -> Job:
-    keys = draw(
-        st.lists(
-            st.tuples(
-                st.sampled_from(["x", "y-dp2@1", "y-dp4@2"]),
-                st.sampled_from([(1, 1), (2, 1), (3, 1), (4, 1), (2, 2), (4, 2), (6, 3), (0, 1), (0, 2)]),
-                st.sampled_from([0.0, 1.0, 4.0]),
-            ),
-            min_size=1,
-            max_size=5,
-            unique=True,
-        )
-    )
     made = {}
-    for name, (count, parts), cpus in keys:
+    for name, (count, parts), cpus in draw(_KEYS):
         milli = math.ceil(1000 * cpus / parts)
         made[name, count, parts, milli] = Plan(
             name=name,
             gpus=count,
             nodes=parts,
             cpus=cpus,
-            memory_gib=draw(st.sampled_from([None, 2.0])),
-            gpu_type=draw(st.sampled_from([None, None, "a"])),
+            memory_gib=draw(value_of(None, 2.0)),
+            gpu_type=draw(value_of(None, None, "a")),
             throughput=float(draw(st.integers(1, 12))),
         )
     mine = tuple(made.values())
-    asked = draw(st.sampled_from([plan.gpus for plan in mine]))
+    asked = draw(value_of(*(plan.gpus for plan in mine)))
     fields: dict[str, object] = {}
     if draw(st.booleans()) and asked <= 2:
-        fields["guarantee"] = promise(draw(st.sampled_from([plan.throughput for plan in mine])))
+        fields["guarantee"] = promise(draw(value_of(*(plan.throughput for plan in mine))))
     named = draw(st.sampled_from([plan for plan in mine if plan.gpus == asked]))
     if draw(st.booleans()):
         each = named.gpus // named.nodes
@@ -192,17 +194,17 @@ def _job(draw: st.DrawFn, position: int, nodes: list[Node], free: list[int]) -> 
             for s in room[: named.nodes]:
                 free[s] -= each
             fields |= {"state": "running", "placement": {nodes[s].id: each for s in room[: named.nodes]}}
-            fields["executed_seconds"] = float(draw(st.sampled_from([0, 100, 10_000])))
+            fields["executed_seconds"] = float(draw(value_of(0, 100, 10_000)))
             fields["restarts"] = draw(st.integers(0, 2))
-            fields["restart_seconds"] = float(draw(st.sampled_from([0, 60, 700])))
+            fields["restart_seconds"] = float(draw(value_of(0, 60, 700)))
     else:
-        fields["waiting_seconds"] = float(draw(st.sampled_from([0, 100])))
+        fields["waiting_seconds"] = float(draw(value_of(0, 100)))
     return Job(
         id=f"j{position}",
-        tenant=draw(st.sampled_from(["t0", "t1"])),
+        tenant=draw(value_of("t0", "t1")),
         submitted=float(draw(st.integers(0, 5))),
         gpus=asked,
-        memory_gib=draw(st.sampled_from([None, 2.0])),
+        memory_gib=draw(value_of(None, 2.0)),
         plans=mine,
         plan=named.name,
         **fields,

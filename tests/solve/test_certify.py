@@ -4,10 +4,10 @@ import doctest
 import json
 
 import pytest
+from shipped_library import ALL
 
 from muri_opt.solve import certify
 from muri_opt.solve.certify import certificate_of
-from muri_opt.studies.library import instances
 from muri_opt.systems import policy_from
 from muri_opt.verify import kernel, verify
 
@@ -18,7 +18,7 @@ STORED = [
         id=f"{instance.name} {optimum.policy}",
         marks=[pytest.mark.slow] if instance.jobs > 8 else [],
     )
-    for instance in instances()
+    for instance in ALL
     if instance.jobs <= 30
     for optimum in instance.optima()
 ]
@@ -37,7 +37,7 @@ def test_the_kernel_shows_what_the_verifier_shows_of_every_small_stored_answer(i
 
 
 def test_without_splits_it_is_the_linear_relaxation():
-    instance = next(one for one in instances() if one.name == "toy/eight-gangs")
+    instance = next(one for one in ALL if one.name == "toy/eight-gangs")
     round_ = instance.round()
     optimum = instance.optima("srtf")[0]
     decision = optimum.result(round_.fingerprint).decision
@@ -54,7 +54,7 @@ def test_the_example_of_the_docstring_holds():
 
 def test_a_decision_below_the_optimum_gets_the_optimum_as_its_bound_and_the_search_ends():
     """No split makes that bound better, so that the search does not go on until its budget is used up."""
-    round_ = next(one for one in instances() if one.name == "toy/eight-gangs").round()
+    round_ = next(one for one in ALL if one.name == "toy/eight-gangs").round()
     worse = policy_from("srtf").decide(round_, seed=0)
     value, bound = kernel.check(certificate_of(round_, policy_from("srtf").rules, worse))
     assert value < bound == 114

@@ -6,13 +6,13 @@ from functools import cache
 import msgspec
 import pytest
 from library_copies import best_data, copied, only, write_data
+from shipped_library import ALL
 
 from muri_opt import Limits, Proof, WaitingReason, solve_round, verify
 from muri_opt.rounds import Agreement
 from muri_opt.studies.library import check_instance, check_optimum, instances
 from muri_opt.studies.library.stored_decision import StoredDecision
 
-ALL = instances()
 CHECKED = (Proof.LINEAR_DUALS, Proof.MATCHING_DUALS, Proof.COUNTING, Proof.EXHAUSTIVE)
 SMALL = [(x, one) for x in ALL if x.family == "small" for one in x.best.optima]
 FIRST_OF_POLICY = {one.policy: (x, one) for x, one in reversed(SMALL)}

@@ -6,6 +6,7 @@ from dataclasses import replace
 import msgspec
 import pytest
 from library_copies import best_data, copied, only, write_data
+from shipped_library import ALL
 
 from muri_opt import POLICIES, InputError, read_round
 from muri_opt.rounds import Round
@@ -23,7 +24,6 @@ from muri_opt.studies.library import (
 from muri_opt.studies.library.best import PLAIN_BYTES, best_path, save_best
 from muri_opt.studies.library.table import gap_text
 
-ALL = instances()
 MOST_BYTES = 4_000_000
 MOST_FILE = 200_000
 

@@ -6,8 +6,8 @@ from itertools import product
 
 import numpy as np
 import pytest
+import scipy  # whose parts load when they are named: few of those who read this module run these tests
 from hypothesis import given, strategies as st
-from scipy import stats
 
 from muri_opt.studies.runner.intervals import (
     MOST_COUNTED,
@@ -53,13 +53,13 @@ def test_neither_sign_nor_scale_nor_order_matters(differences):
 @pytest.mark.parametrize("pairs", [5, 40, MOST_COUNTED])
 def test_it_counts_as_scipy_does(pairs):
     some = np.random.default_rng(pairs).normal(0.2, 1, pairs)
-    assert signed_rank_p(some) == pytest.approx(stats.wilcoxon(some, method="exact").pvalue, rel=1e-9)
+    assert signed_rank_p(some) == pytest.approx(scipy.stats.wilcoxon(some, method="exact").pvalue, rel=1e-9)
 
 
 @pytest.mark.parametrize("digits", [1, 9])
 def test_many_pairs_are_near_to_normal(digits):
     some = np.round(np.random.default_rng(7).normal(0.05, 1, 2 * MOST_COUNTED), digits)
-    wanted = stats.wilcoxon(some, method="asymptotic", correction=False).pvalue
+    wanted = scipy.stats.wilcoxon(some, method="asymptotic", correction=False).pvalue
     assert signed_rank_p(some) == pytest.approx(wanted, rel=1e-9)
 
 
@@ -71,7 +71,7 @@ def test_the_least_chance_halves_with_every_pair():
 @pytest.mark.parametrize("repetitions", [2, 5, 30])
 def test_intervals_are_students(repetitions):
     values = np.random.default_rng(repetitions).normal(3, 2, repetitions)
-    low, high = stats.t.interval(0.95, repetitions - 1, loc=values.mean(), scale=stats.sem(values))
+    low, high = scipy.stats.t.interval(0.95, repetitions - 1, loc=values.mean(), scale=scipy.stats.sem(values))
     found = interval_of(values.tolist())
     assert (found.mean, found.low, found.high) == pytest.approx((values.mean(), low, high))
 
