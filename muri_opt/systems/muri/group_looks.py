@@ -135,13 +135,14 @@ class Bucket:
         yield self._types(first[alone], second[alone])
         if self.largest == 2:
             return
-        first, second = self._in_line(first, second, score)
-        meets = reach is Reach.FULL and self._meets
-        if meets:
+        if reach is Reach.FULL and self._meets:
             yield from self._all_met()
-        if meets or reach is Reach.WIDE:  # threes are rare: those of some pairs are enough
+            yield from self._all_threes(first, second, score)
+            return
+        first, second = self._in_line(first, second, score)
+        if reach is Reach.WIDE:
             some = _parts(len(first), WIDE_PARTS, self.pricing.turn)
-            first, second, reach = first[some], second[some], Reach.WIDE
+            first, second = first[some], second[some]
         for begin in range(0, len(first), self.step):
             if reach is Reach.FULL and self.pricing.budget.over():
                 self.pricing.complete = False
@@ -153,7 +154,9 @@ class Bucket:
         if self.count < 2 or self.largest < 3:
             return 0.0
         if self._meets:
-            return PER_STEP * (STEPS_OF_PAIR * self.count**2 / 2 + self.meetings.count(self.fixed))
+            threes = np.count_nonzero(self._may_be_threes(self._all_pairs(wide=True)[2]))  # each both ways round
+            steps = STEPS_OF_PAIR * self.count**2 / 2 + self.meetings.count(self.fixed) + threes * self.count
+            return PER_STEP * steps
         first, second, score, _ = self._all_pairs(wide=True)
         first, second = self._in_line(first, second, score)
         some = _parts(len(first), TRIED_PARTS, 0)
@@ -200,9 +203,14 @@ class Bucket:
             alone |= score * (self.slow[self.largest] / self.slow[2]) >= self.fixed
             pays = alone | (score >= (self.fixed / 2 if self.largest > 3 else self.fixed))
             if self.largest > 2:
-                pays |= score * (self.slow[self.largest] / self.slow[3]) + self.alone >= self.fixed
+                pays |= self._may_be_threes(score)
             row, second = np.nonzero(pays)
             yield rows[row], second, score[row, second], alone[row, second]
+
+    def _may_be_threes(self, score: Floats) -> NDArray[np.bool_]:
+        """Return which pairs that are so much above their prices may pay with the best third job."""
+        able: NDArray[np.bool_] = score * (self.slow[self.largest] / self.slow[3]) + self.alone >= self.fixed
+        return able
 
     def _scores(self, rows: Ints, apart: int, slow: float) -> Floats:
         """Return what some jobs and every other, so many slots apart, are above their prices."""
@@ -238,9 +246,7 @@ class Bucket:
             # Threes are rare: only pairs that pay nearly all by themselves become one.
             near = rows if reach is Reach.QUICK else np.flatnonzero(self._at_most(two, period) > pays)
             if len(near):
-                three = (two[near, None] + self.adds) / (period[near] * self.slow[3]) - self.pays
-                three[np.arange(len(near)), first[near]] = three[np.arange(len(near)), second[near]] = _NEVER
-                yield self._types(first[near], second[near], three.argmax(axis=1))
+                yield self._best_threes(first[near], second[near], period[near])
             if self.largest > 3:
                 period = period if self.slow[4] == 1.0 else period * self.slow[4]
                 half = self._for_all(two / 2)
@@ -252,6 +258,29 @@ class Bucket:
         if self.largest < 4 or self.count < 4:
             return
         yield from self._fours(first, second, suits[0], suits[1], reach)
+
+    def _all_threes(self, first: Ints, second: Ints, score: Floats) -> Iterator[Ints]:
+        """Yield all pairs that may pay with a third job, with the one that suits best in each free seat."""
+        able = self._may_be_threes(score)
+        first, second = self._in_line(first[able], second[able], score[able])
+        for begin in range(0, len(first), self.step):
+            if self.pricing.budget.over():
+                self.pricing.complete = False
+                return
+            some, others = first[begin : begin + self.step], second[begin : begin + self.step]
+            self.pricing.spend(2 * len(some) * self.count)
+            every = [times[: len(some)] for times in self.every[:-2]]
+            for one, other, free in self.third_seats:
+                period = self._period(self._sitting(some, others, one, other) | {free: every})
+                yield self._best_threes(some, others, period)
+
+    def _best_threes(self, first: Ints, second: Ints, period: Floats) -> Ints:
+        """Return pairs with the third job that is most above its price, given their periods with every job."""
+        three = (self.adds[first] + self.adds[second])[:, None] + self.adds
+        three = three / (period * self.slow[3]) - self.pays
+        rows = np.arange(len(first))
+        three[rows, first] = three[rows, second] = _NEVER
+        return self._types(first, second, three.argmax(axis=1))
 
     def _sitting(self, first: Ints, second: Ints, one: int, other: int) -> dict[int, Sequence[Any]]:
         """Return pairs of jobs in two seats; as one job in the first, if a slot takes as long as the longer stage."""

@@ -62,6 +62,26 @@ def test_a_full_look_finds_the_group_that_is_most_above_its_price(
         assert seen.profit.max() == profit.max()
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_a_full_look_finds_the_three_jobs_that_are_most_above_their_price(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At any prices, and however few pairs a wide look takes."""
+    monkeypatch.setattr(group_looks, "WIDE_PARTS", 1)
+    count = 60
+    round_ = different_jobs("dominant", count, seed)
+    types = GroupTypes.of(round_, rules_of("efficiency"))
+    threes = np.array([*combinations(range(count), 3)], dtype=np.int64)
+    groups = np.pad(threes, ((0, 0), (0, 1)), constant_values=-1)
+    once = np.random.default_rng(seed).uniform(0, 1e5, count)
+    values = types.values(groups, np.full(len(groups), -1))[0]
+    profit = values - charges_of(types, once, 0.0).of(types, groups)
+    charges = charges_of(types, once, 0.99 * float(profit.max()))
+    seen = GroupPricing(types, types.able(round_)).look(charges, Reach.FULL, unlimited())
+    of_three = (seen.groups >= 0).sum(axis=1) == 3
+    assert seen.profit[of_three].max() == (values - charges.of(types, groups)).max()
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_prices_of_clusters_bound_a_round_closely(kind: str) -> None:
     """With each price risen to cover its groups they bound the round within a tenth of the relaxation."""
