@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from muri_opt.rounds.amounts import Ints
 from muri_opt.systems.muri.interleaving import SLOWDOWN
+from muri_opt.systems.muri.look_choices import alike, best_places, parts, suited
 from muri_opt.systems.muri.pair_meetings import SLOTS, STEPS_OF_PAIR, PairMeetings
 
 if TYPE_CHECKING:
@@ -37,8 +38,6 @@ WIDE_PARTS: Final = 96
 """Parts of the line of pairs that a wide look takes."""
 TRIED_PARTS: Final = 12
 """Parts of it from which the work of a full look is told."""
-OF_PART: Final = 16
-"""Pairs of each of them."""
 _STEPS_OF_TWO: Final = 0.45
 _STEPS_OF_FOUR: Final = 3
 OF_PAIR: Final = 32
@@ -47,6 +46,8 @@ MOST_FOUND: Final = 100_000
 """Groups of four after which a full look goes on with those only that are above their price by more."""
 MOST_PAIRS: Final = 2_000_000
 """Pairs that are kept in a tree."""
+_PERIODS: Final = 200
+"""Periods for which it is known what the best third job is above its price."""
 _BLOCK: Final = 1 << 15
 _TOGETHER: Final = 1 << 16
 _CELLS: Final = 1 << 21
@@ -62,36 +63,6 @@ class Reach(Enum):
     QUICK = 1
     WIDE = 2
     FULL = 3
-
-
-def _best_places(suits: Floats, most: int) -> Ints:
-    """Return so many places with the largest numbers of each row."""
-    places = suits.shape[1]
-    return np.argpartition(-suits, min(most, places) - 1, axis=1)[:, :most]
-
-
-def _suited(suits: Floats, least: Floats, most: int) -> NDArray[np.bool_]:
-    """Return which jobs suit each row by more than the least, of those no more than so many of the best."""
-    if most < suits.shape[1]:
-        least = np.maximum(least, np.partition(suits, -most - 1, axis=1)[:, -most - 1])
-    able: NDArray[np.bool_] = suits > least[:, None]
-    return able
-
-
-def _parts(count: int, parts: int, turn: int) -> Ints:
-    """Return places in a line of so many: parts of it at equal distances, each turn others."""
-    step = max(OF_PART, count // parts)
-    return np.flatnonzero((np.arange(count) - turn * OF_PART) % step < OF_PART)
-
-
-def _alike(thirds: Ints, fourths: Ints) -> Iterator[tuple[tuple[int, int], Ints]]:
-    """Yield rows with nearly as many thirds and fourths, and how many that is at most: powers of two."""
-    steps = [np.ceil(np.log2(np.maximum(1, counts))).astype(np.int64) for counts in (thirds, fourths)]
-    key = 64 * steps[0] + steps[1]
-    some = (thirds > 0) & (fourths > 0)
-    for one in np.unique(key[some]).tolist():
-        rows = np.flatnonzero(some & (key == one))
-        yield (int(thirds[rows].max()), int(fourths[rows].max())), rows
 
 
 class _Suits(NamedTuple):
@@ -135,13 +106,13 @@ class Bucket:
         yield self._types(first[alone], second[alone])
         if self.largest == 2:
             return
-        if reach is Reach.FULL and self._meets:
+        if reach is Reach.FULL and self.meets:
             yield from self._all_met()
             yield from self._all_threes(first, second, score)
             return
         first, second = self._in_line(first, second, score)
         if reach is Reach.WIDE:
-            some = _parts(len(first), WIDE_PARTS, self.pricing.turn)
+            some = parts(len(first), WIDE_PARTS, self.pricing.turn)
             first, second = first[some], second[some]
         for begin in range(0, len(first), self.step):
             if reach is Reach.FULL and self.pricing.budget.over():
@@ -153,13 +124,13 @@ class Bucket:
         """Return the work of a full look, as far as some pairs tell, at equal distances in their line."""
         if self.count < 2 or self.largest < 3:
             return 0.0
-        if self._meets:
-            threes = np.count_nonzero(self._may_be_threes(self._all_pairs(wide=True)[2]))  # each both ways round
+        if self.meets:
+            threes = np.count_nonzero(self._may_be_threes(*self._all_pairs(wide=True)[:3]))  # each both ways round
             steps = STEPS_OF_PAIR * self.count**2 / 2 + self.meetings.count(self.fixed) + threes * self.count
             return PER_STEP * steps
         first, second, score, _ = self._all_pairs(wide=True)
         first, second = self._in_line(first, second, score)
-        some = _parts(len(first), TRIED_PARTS, 0)
+        some = parts(len(first), TRIED_PARTS, 0)
         before = self.pricing.spent
         for at in np.array_split(some, len(some) // self.step + 1):
             for _ in self._filled(first[at], second[at], Reach.FULL):
@@ -203,14 +174,9 @@ class Bucket:
             alone |= score * (self.slow[self.largest] / self.slow[2]) >= self.fixed
             pays = alone | (score >= (self.fixed / 2 if self.largest > 3 else self.fixed))
             if self.largest > 2:
-                pays |= self._may_be_threes(score)
+                pays |= score * (self.slow[self.largest] / self.slow[3]) + self.alone >= self.fixed
             row, second = np.nonzero(pays)
             yield rows[row], second, score[row, second], alone[row, second]
-
-    def _may_be_threes(self, score: Floats) -> NDArray[np.bool_]:
-        """Return which pairs that are so much above their prices may pay with the best third job."""
-        able: NDArray[np.bool_] = score * (self.slow[self.largest] / self.slow[3]) + self.alone >= self.fixed
-        return able
 
     def _scores(self, rows: Ints, apart: int, slow: float) -> Floats:
         """Return what some jobs and every other, so many slots apart, are above their prices."""
@@ -261,7 +227,7 @@ class Bucket:
 
     def _all_threes(self, first: Ints, second: Ints, score: Floats) -> Iterator[Ints]:
         """Yield all pairs that may pay with a third job, with the one that suits best in each free seat."""
-        able = self._may_be_threes(score)
+        able = self._may_be_threes(first, second, score)
         first, second = self._in_line(first[able], second[able], score[able])
         for begin in range(0, len(first), self.step):
             if self.pricing.budget.over():
@@ -273,6 +239,17 @@ class Bucket:
             for one, other, free in self.third_seats:
                 period = self._period(self._sitting(some, others, one, other) | {free: every})
                 yield self._best_threes(some, others, period)
+
+    def _may_be_threes(self, first: Ints, second: Ints, score: Floats) -> NDArray[np.bool_]:
+        """Return which pairs may pay with a third job: with the best one at a period a little shorter than theirs."""
+        adds, pays = (every[first] + every[second] for every in (self.adds, self.pays))
+        period = adds / ((score + pays) * self.slow[self.largest])
+        steps = np.quantile(period, np.linspace(0.0, 1.0, _PERIODS)) if len(period) else np.zeros(1)
+        alone = np.maximum(self.pricing.unit, sum(self.times))
+        most = (self.adds / (np.maximum(steps[:, None], alone) * self.slow[3]) - self.pays).max(axis=1)
+        third = most[np.maximum(0, np.searchsorted(steps, period, side="right") - 1)]
+        able: NDArray[np.bool_] = adds / (period * self.slow[3]) - pays + third >= self.fixed
+        return able
 
     def _best_threes(self, first: Ints, second: Ints, period: Floats) -> Ints:
         """Return pairs with the third job that is most above its price, given their periods with every job."""
@@ -309,22 +286,22 @@ class Bucket:
         if not len(able):
             return
         if reach is Reach.QUICK:
-            third, fourth = (_best_places(suits.half[able], some) for suits in (one, other))
+            third, fourth = (best_places(suits.half[able], some) for suits in (one, other))
             row = np.repeat(np.arange(len(able)), some * some)
             pairs = first[able][row], second[able][row]
             groups = np.column_stack([*pairs, np.repeat(third, some, axis=1).ravel(), np.tile(fourth, some).ravel()])
             yield self._best_fours(groups, row, _NEVER, 2)
             return
         most = min(MOST_SUITED, self.count) if reach is Reach.WIDE else self.count
-        thirds = _suited(one.half[able], (pays - top)[able], most)
-        fourths = _suited(other.half[able], (pays - high)[able], most)
-        for wide, rows in _alike(thirds.sum(axis=1), fourths.sum(axis=1)):
+        thirds = suited(one.half[able], (pays - top)[able], most)
+        fourths = suited(other.half[able], (pays - high)[able], most)
+        for wide, rows in alike(thirds.sum(axis=1), fourths.sum(axis=1)):
             self.pricing.spend(_STEPS_OF_TWO * len(rows) * wide[0] * wide[1])
             for places in np.array_split(able[rows], len(rows) * wide[0] * wide[1] // _CELLS + 1):
                 yield self._paying(first[places], second[places], one.of(places), other.of(places), wide)
 
     @property
-    def _meets(self) -> bool:
+    def meets(self) -> bool:
         """Whether all pairs can be kept, and their slots add up to the period of a group of four."""
         adds_up = self.rule.adds_up and self.slots == SLOTS and not self.idle
         return adds_up and self.largest > 3 and self.fixed > 0 and self.count * (self.count - 1) // 2 <= MOST_PAIRS
@@ -360,7 +337,7 @@ class Bucket:
         than that of either three.
         """
         pays = self.pays[first] + self.pays[second] + self.fixed
-        thirds, fourths = _best_places(one.half, most[0]), _best_places(other.half, most[1])
+        thirds, fourths = best_places(one.half, most[0]), best_places(other.half, most[1])
         lacks = pays[:, None] - np.take_along_axis(one.half, thirds, axis=1)
         row, left, right = np.nonzero(np.take_along_axis(other.half, fourths, axis=1)[:, None] > lacks[:, :, None])
         third, fourth = thirds[row, left], fourths[row, right]

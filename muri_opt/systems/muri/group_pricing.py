@@ -38,6 +38,13 @@ class Seen(NamedTuple):
     groups: Ints
     profit: Floats
 
+    def equal_rise(self, kinds: int) -> Floats:
+        """Return by how much prices of so many types rise so that each group pays, all its jobs the same part."""
+        above = np.maximum(0.0, self.profit) / np.maximum(1, (self.groups >= 0).sum(axis=1))
+        raised = np.zeros(kinds + 1)
+        np.maximum.at(raised, self.groups, above[:, None])  # the last is for no job
+        return raised[:-1]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Charges:
@@ -92,6 +99,13 @@ class GroupPricing:
         self.spend(_STEPS_OF_SEEN * len(groups))
         values = self.types.values(groups, np.full(len(groups), -1))[0]
         return Seen(groups, values - charges.of(self.types, groups))
+
+    @property
+    def is_quick_in_full(self) -> bool:
+        """Whether full looks are by trees of pairs, and take no longer than wide ones."""
+        free = np.zeros(len(self.types.g))
+        charges = Charges(job=free, per_gpu=free, gpu=1.0)
+        return all(bucket.meets for bucket in self._buckets(charges, 0.0, self.able))
 
     def full_work(self, charges: Charges, budget: Budget) -> float:
         """Return about how much work a full look is that finds few groups, from some of its pairs."""

@@ -9,20 +9,21 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Final, NamedTuple, Protocol
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from muri_opt.algorithms.column_generation import Smoothing, Told, Turn, generate_columns
-from muri_opt.modelling import Model, Relax, Relaxed, Values
-from muri_opt.rounds import Budget, Decision, Round, unlimited
+from muri_opt.modelling import Relax, Relaxed
+from muri_opt.rounds import Budget, Round, unlimited
 from muri_opt.rounds.amounts import UNLIMITED, Ints
 from muri_opt.systems.muri.coarse_prices import coarse_columns
 from muri_opt.systems.muri.group_keys import different
 from muri_opt.systems.muri.group_looks import Reach
 from muri_opt.systems.muri.group_pricing import Charges, GroupPricing, Seen, best_of_types
 from muri_opt.systems.muri.program_columns import GroupColumns
+from muri_opt.systems.muri.program_over import Program
 from muri_opt.systems.muri.program_types import GroupTypes
 
 Floats = NDArray[np.float64]
@@ -39,6 +40,8 @@ GRANTS: Final = (0.0, 0.001, 0.002, 0.003, 0.005, 0.007, 0.01, 0.014, 0.02, 0.03
 the last is as good as no bound."""
 FULL_PART: Final = 0.65
 """Part of what is left that a full look may take: what is checked at last is as much as what such a look sees."""
+LITTLE_PART: Final = 0.1
+"""Part of it that a full look may take where no wide ones come before."""
 _FINE: Final = 1e-4
 """Part of the value that all groups together may be above their prices."""
 _NEW_OF_TYPE: Final = 2
@@ -51,25 +54,12 @@ _DRY: Final = 50
 """Quick looks are over that find fewer groups than one for so many types."""
 _RISEN_LITTLE: Final = 0.015
 """Part of their bound by which prices to begin with may rise, so that they are kept."""
-_COVERED: Final = 4
+_COVERED: Final = 12
 """Times that the best prices are looked at again, and rise where groups are above them."""
 _RISEN: Final = 4_000
 """Groups that are added at once to the program that tells by how much prices rise."""
 _RISES: Final = 4
 """Times that it is solved."""
-
-
-class Program(Protocol):
-    """The program over some groups."""
-
-    def model_over(self, round_: Round, columns: GroupColumns) -> Model:
-        """Return the program."""
-
-    def prices_over(self, round_: Round, columns: GroupColumns, model: Model, row_duals: Floats) -> dict[str, Floats]:
-        """Return the prices that duals of its relaxation stand for."""
-
-    def decision_over(self, round_: Round, columns: GroupColumns, values: Values) -> Decision:
-        """Return the decision that values stand for."""
 
 
 class _Risen(NamedTuple):
@@ -166,32 +156,43 @@ class Master:
         best = generate_columns(self, self.told, budget, smoothing=mixed, close=CLOSE, enough=lambda _: self.dry)
         return best.multipliers
 
-    def priced(self, budget: Budget) -> Prices:
-        """Return the best prices in the budget: first by quick looks, then by wide ones, at last by full ones.
+    def priced(self, budget: Budget, covering: Budget | None = None) -> Prices:
+        """Return the best prices in the budget: by quick looks, wide ones where full ones are dear, and full ones.
 
         Groups that are still above what they pay are covered by rises of prices, of jobs for the most part: that costs
-        less than a higher price of all GPUs. Where a full look is too much work, GPUs are dearer by so much that it is
-        not: then the check, which looks at as much, is quick enough, too.
+        less than a higher price of all GPUs, and may take the budget of ``covering``, if there is one. Where a full
+        look is too much work, GPUs are dearer by so much that it is not: then the check, which looks at as much, is
+        quick enough, too.
         """
         known = self.groups
         if self.first is not None and self._cover(self.first, budget):
             return self.best
         self.reach, self.groups, self.first = Reach.QUICK, known, None
         first = self.look_quickly(budget, QUICK_PART)
-        self.reach = Reach.WIDE
         self.told = _between(first, self.told, 0.5)  # quick looks do not tell which of the two are better
-        good = self._generate(budget.share(WIDE_PART), share=0.4, few=5)
+        if self._is_dear(budget):
+            self._look_widely(budget)
         self.reach, self.looking = Reach.FULL, budget
-        self.solve_master(budget)  # with the groups of the last wide look
-        self.told = _between(good, self.told, 0.5)  # a full look is dear: prices should not jump before it
         self._generate(budget, share=0.4, few=5)
         for _ in range(_COVERED):
-            if self.covered or self._ends(budget):
+            if self.covered or self._ends(covering or budget):
                 break
             seen = self.look(self.best)
             self.covered = not (seen.profit > self._least).any()
             self.best = self._risen(self.best, seen).prices
         return self.best
+
+    def _is_dear(self, budget: Budget) -> bool:
+        """Return whether a full look at the prices that were told last is much of the work that is left."""
+        work = self.pricing.full_work(self._charges(self.told), self.rising)
+        return not self.pricing.is_quick_in_full or work > LITTLE_PART * self._units_left(budget)
+
+    def _look_widely(self, budget: Budget) -> None:
+        """Take up groups by wide looks, in a part of what is left."""
+        self.reach = Reach.WIDE
+        good = self._generate(budget.share(WIDE_PART), share=0.4, few=5)
+        self.solve_master(budget)  # with the groups of the last look
+        self.told = _between(good, self.told, 0.5)  # a full look is dear: prices should not jump before it
 
     def _cover(self, first: Prices, budget: Budget) -> bool:
         """Make the best prices of those to begin with: they rise where groups of full looks are above them.
@@ -219,7 +220,7 @@ class Master:
             return self._price_fully(multipliers)
         seen = self.look(multipliers)
         new = self.take(self.chosen(seen))
-        more = float(self._equal_rise(seen) @ self.able)
+        more = float(seen.equal_rise(len(self.types.g)) @ self.able)
         bound = self._total(multipliers) + min(more, self.most * float(seen.profit.max(initial=0.0)))
         self.dry = new < len(self.types.g) / _DRY
         return Turn(bound, max(1, new))
@@ -234,7 +235,8 @@ class Master:
         new = self.take(self.chosen(seen))
         risen = self._risen(prices, seen)
         bound = self._total(risen.prices)
-        if not self.best or (self.pricing.complete and bound < self.bound):
+        # Prices of a complete look are better than any others: the bound of those is infinite.
+        if not self.best or (not self.pricing.complete, bound) < (self.bound == float("inf"), self._total(self.best)):
             self.bound, self.best = bound if self.pricing.complete else float("inf"), risen.prices
             self.covered = not (seen.profit > self._least).any()
         return Turn(bound, new)
@@ -289,7 +291,7 @@ class Master:
             rises = told
             left = left._replace(profit=seen.profit[above] - self._charges(rises).of(self.types, left.groups))
             missing = np.setdiff1d(np.flatnonzero(left.profit > self._least), known)
-        once = rises["once"] + self._equal_rise(left)[self.types.type_of]
+        once = rises["once"] + left.equal_rise(len(self.types.g))[self.types.type_of]
         rises = dict(rises) | {"once": once}
         both = {label: price + rises.get(label, np.zeros_like(price)) for label, price in prices.items()}
         both |= {label: rise for label, rise in rises.items() if label not in prices}
@@ -306,13 +308,6 @@ class Master:
         if relaxed is None:
             return None
         return self.program.prices_over(self.round_, columns, model, relaxed.duals)
-
-    def _equal_rise(self, seen: Seen) -> Floats:
-        """Return by how much prices of types rise so that each group that was seen pays, all its jobs the same part."""
-        above = np.maximum(0.0, seen.profit) / np.maximum(1, (seen.groups >= 0).sum(axis=1))
-        raised = np.zeros(len(self.types.g) + 1)
-        np.maximum.at(raised, seen.groups, above[:, None])  # the last is for no job
-        return raised[:-1]
 
     @property
     def _least(self) -> float:

@@ -13,7 +13,8 @@ import numpy as np
 from muri_opt.modelling import Relax, SolveStages
 from muri_opt.rounds import Budget, Decision, LinearDuals, Round
 from muri_opt.rounds.amounts import Ints
-from muri_opt.systems.muri.program_master import Master, Program
+from muri_opt.systems.muri.program_master import Master
+from muri_opt.systems.muri.program_over import Program
 from muri_opt.systems.muri.program_prices import job_prices
 from muri_opt.systems.muri.program_rounding import Rounding
 from muri_opt.systems.muri.program_types import GroupTypes
@@ -29,6 +30,8 @@ SAMPLING: Final = 0.12
 """Part of the budget that is for prices of a sample."""
 PRICING: Final = 0.65
 """Part of the budget that is for prices; what is left of it is for a decision, and for the check."""
+COVERING: Final = 0.8
+"""Part of it that is used up at most when prices have risen to cover all groups."""
 SHORT: Final = 0.75
 """Part of the budget that is used where it is too short to check prices: one that ends too late has no answer."""
 
@@ -70,7 +73,8 @@ def search_groups(
         master.look_quickly(within.until(PRICING))
         duals = job_prices(round_, types.rules)
     else:
-        duals = whole_prices(dict(master.priced(within.until(PRICING))), always=("once", "gpus"))
+        prices = master.priced(within.until(PRICING), within.until(COVERING))
+        duals = whole_prices(dict(prices), always=("once", "gpus"))
         within = _without_check(budget, check + CHECKING * master.seconds_of_look())
     values = Rounding(master, solve).values(within)
     found = f"{len(master.groups):,} groups were priced of those that there are"
