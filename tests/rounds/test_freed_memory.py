@@ -14,11 +14,12 @@ import numpy as np
 from muri_opt.rounds.freed_memory import keep_freed_memory
 if {keeps}:
     keep_freed_memory()
-np.ones(1 << 19)
+def use():
+    several = [np.ones(1 << 19) for _ in range(3)]
+use()  # the first time memory is got in any case
 before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
 for _ in range(20):
-    several = [np.ones(1 << 19) for _ in range(3)]
-    del several
+    use()
 print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
 """
 

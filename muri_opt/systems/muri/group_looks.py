@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from muri_opt.rounds.amounts import Ints
 from muri_opt.systems.muri.interleaving import SLOWDOWN
-from muri_opt.systems.muri.look_choices import alike, best_places, parts, suited
+from muri_opt.systems.muri.look_choices import best_places, rows_alike, spread_places, suited
 from muri_opt.systems.muri.pair_meetings import SLOTS, STEPS_OF_PAIR, PairMeetings
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ class Bucket:
             return
         first, second = self._in_line(first, second, score)
         if reach is Reach.WIDE:
-            some = parts(len(first), WIDE_PARTS, self.pricing.turn)
+            some = spread_places(len(first), WIDE_PARTS, self.pricing.turn)
             first, second = first[some], second[some]
         for begin in range(0, len(first), self.step):
             if reach is Reach.FULL and self.pricing.budget.over():
@@ -130,7 +130,7 @@ class Bucket:
             return PER_STEP * steps
         first, second, score, _ = self._all_pairs(wide=True)
         first, second = self._in_line(first, second, score)
-        some = parts(len(first), TRIED_PARTS, 0)
+        some = spread_places(len(first), TRIED_PARTS, 0)
         before = self.pricing.spent
         for at in np.array_split(some, len(some) // self.step + 1):
             for _ in self._filled(first[at], second[at], Reach.FULL):
@@ -295,7 +295,7 @@ class Bucket:
         most = min(MOST_SUITED, self.count) if reach is Reach.WIDE else self.count
         thirds = suited(one.half[able], (pays - top)[able], most)
         fourths = suited(other.half[able], (pays - high)[able], most)
-        for wide, rows in alike(thirds.sum(axis=1), fourths.sum(axis=1)):
+        for wide, rows in rows_alike(thirds.sum(axis=1), fourths.sum(axis=1)):
             self.pricing.spend(_STEPS_OF_TWO * len(rows) * wide[0] * wide[1])
             for places in np.array_split(able[rows], len(rows) * wide[0] * wide[1] // _CELLS + 1):
                 yield self._paying(first[places], second[places], one.of(places), other.of(places), wide)

@@ -29,13 +29,13 @@ def suited(suits: Floats, least: Floats, most: int) -> NDArray[np.bool_]:
     return able
 
 
-def parts(count: int, parts: int, turn: int) -> Ints:
+def spread_places(count: int, parts: int, turn: int) -> Ints:
     """Return places in a line of so many: parts of it at equal distances, each turn others."""
     step = max(OF_PART, count // parts)
     return np.flatnonzero((np.arange(count) - turn * OF_PART) % step < OF_PART)
 
 
-def alike(thirds: Ints, fourths: Ints) -> Iterator[tuple[tuple[int, int], Ints]]:
+def rows_alike(thirds: Ints, fourths: Ints) -> Iterator[tuple[tuple[int, int], Ints]]:
     """Yield rows with nearly as many thirds and fourths, and how many that is at most: powers of two."""
     steps = [np.ceil(np.log2(np.maximum(1, counts))).astype(np.int64) for counts in (thirds, fourths)]
     key = 64 * steps[0] + steps[1]
