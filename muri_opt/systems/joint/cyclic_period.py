@@ -31,16 +31,33 @@ def least_period(stages: list[NDArray[Any]]) -> NDArray[Any]:
     >>> least_period([np.array([1, 2]), np.array([2, 1])]).tolist()
     3
     """
-    slots = len(stages[0])
-    ways = start_slots(len(stages), slots)
+    return _least(stages, start_slots(len(stages), len(stages[0])))
+
+
+def _least(stages: list[NDArray[Any]], ways: Sequence[Slots]) -> NDArray[Any]:
+    """Return the least period of groups that begin in one of the ways."""
     if not ways:
-        raise ValueError(f"{len(stages)} jobs have no slots of their own in a cycle of {slots}")
+        raise ValueError(f"{len(stages)} jobs have no slots of their own in a cycle of {len(stages[0])}")
     shape, word = np.broadcast_shapes(*(times.shape[1:] for times in stages)), np.result_type(*stages)
     found, other, longest = (np.empty(shape, dtype=word) for _ in range(3))  # to make large ones takes longer than this
     _period(stages, ways[0], found, longest)
     for starts in ways[1:]:
         np.minimum(found, _period(stages, starts, other, longest), out=found)
     return found
+
+
+def least_pair_period(stages: NDArray[Any]) -> NDArray[Any]:
+    """Return ``[..., i, j]``, the least periods of every two jobs; ``stages[r, ..., i]`` are the times of their stages.
+
+    One job begins d slots after another where the other begins as many before it, so that half of the ways are enough.
+
+    >>> least_pair_period(np.array([[1, 2], [2, 1]])).tolist()
+    [[4, 3], [3, 4]]
+    """
+    slots = len(stages)
+    both = [stages[..., :, None], stages[..., None, :]]
+    one_way = _least(both, start_slots(2, slots)[: slots // 2])
+    return np.minimum(one_way, np.swapaxes(one_way, -1, -2))
 
 
 def best_orders(stages: NDArray[Any]) -> tuple[list[int], list[tuple[int, ...]]]:

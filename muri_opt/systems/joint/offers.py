@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import Ints
-from muri_opt.systems.joint.cyclic_period import least_period
+from muri_opt.systems.joint.cyclic_period import least_pair_period, least_period
 from muri_opt.systems.joint.job_model import Floats
 from muri_opt.systems.joint.models import Models
 from muri_opt.systems.joint.regions import Regions
@@ -113,7 +113,7 @@ class Offers:
         of = of.reshape(jobs.shape)
         times = np.moveaxis(self.stages[:, kinds][:, :, self.grid], 2, 1)
         if len(kinds) ** 2 <= jobs.size * jobs.shape[1]:  # few models: each two of them once
-            each: NDArray[Any] = 1.0 / least_period([times[..., :, None], times[..., None, :]])
+            each: NDArray[Any] = 1.0 / least_pair_period(times)
             both_of = of[:, :, None] * len(kinds) + of[:, None, :]
             return each.reshape(len(each), -1).take(both_of, axis=1)
         speed = np.empty((len(self.grid), *jobs.shape, jobs.shape[1]), dtype=np.float32)
@@ -121,7 +121,7 @@ class Offers:
             mine = times.take(of[first : first + _ROWS], axis=2)  # in this order in memory, too
             for size, part in enumerate(speed[:, first : first + _ROWS]):
                 own = mine[:, size]
-                np.divide(1.0, least_period([own[..., :, None], own[..., None, :]]), out=part)
+                np.divide(1.0, least_pair_period(own), out=part)
         return speed
 
     def groups(self, members: Ints) -> Floats:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from itertools import combinations
 
+import numpy as np
 import pytest
 from joint_rounds import joint_round
 
 from muri_opt import Job
-from muri_opt.systems.joint.cyclic_period import best_order
+from muri_opt.systems.joint.cyclic_period import best_order, least_pair_period
 from muri_opt.systems.joint.job_model import model_of
 from muri_opt.systems.muri import best_period
 
@@ -75,3 +76,13 @@ def test_powers_of_two_are_a_setting():
     job = Job(id="a", gpus=1, scaling={1: 1.0, 8: 4.0})
     sizes = [k for k, time in enumerate(model_of(job, full=True, powers=True).period) if time]
     assert sizes == [1, 2, 4, 8]
+
+
+@pytest.mark.parametrize("slots", [2, 3, 4, 5])
+def test_every_two_jobs_at_once_have_the_periods_of_each_two_by_themselves(slots):
+    times = np.random.default_rng(slots).integers(0, 50, size=(slots, 12))
+    found = least_pair_period(times)
+    for first in range(12):
+        for second in range(12):
+            period, _ = best_order([tuple(times[:, first].tolist()), tuple(times[:, second].tolist())])
+            assert found[first, second] == period
