@@ -1,21 +1,22 @@
 """What work is worth for completion times: one computation for every system, in whole numbers.
 
 A second of work of job j is worth p_j = min over k of (1 + lambda_j k) / s_j(k), with lambda_j = (jobs with more
-service left than j) / GPUs: what the work costs at the price of GPUs at the job's own end. The page *joint* derives it.
-Systems differ in what jobs can have, so they say how long the same work takes with every number of GPUs.
+service left than j) / GPUs: what the work costs at the price of GPUs at the job's own end. Where lengths are guesses,
+jobs with more service left are counted by chance. The page *joint* derives both. Systems differ in what jobs can have,
+so they say how long the same work takes with every number of GPUs.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from muri_opt.rounds import Job
-from muri_opt.rounds.quantities import gpu_milliseconds, microseconds
+from muri_opt.rounds.quantities import MILLISECONDS_PER_SECOND, gpu_milliseconds, microseconds
 
 Ints = NDArray[np.int64]
 SECOND: Final = 1_000_000
@@ -26,6 +27,38 @@ _INT64: Final = 1 << 62
 _EXACT: Final = 1 << 53
 """Whole numbers below it are exact as floats."""
 _DIGITS: Final = 4
+
+
+class Behind(NamedTuple):
+    """For each job how many have more service left than it, in ``parts`` of a job."""
+
+    each: Ints
+    parts: int
+
+    @classmethod
+    def known(cls, service: Sequence[int]) -> Behind:
+        """Return those behind jobs that have so much service left."""
+        return cls(jobs_behind(service), 1)
+
+    @classmethod
+    def guessed(cls, jobs: Sequence[Job], expected: Sequence[int]) -> Behind:
+        """Return those that are likely behind jobs which are expected to need so many milliseconds of one GPU.
+
+        That is at least a second and a restart with the GPUs they ask for: nothing can be learned of a job in less, and
+        jobs that changed places sooner would do nothing but restart.
+        """
+        said = {(job.restart_seconds, job.gpus) for job in jobs}
+        least = {
+            (seconds, gpus): max(MILLISECONDS_PER_SECOND, gpu_milliseconds((seconds or 0.0) * gpus))
+            for seconds, gpus in said
+        }
+        each = [max(amount, least[job.restart_seconds, job.gpus]) for amount, job in zip(expected, jobs, strict=True)]
+        return cls(likely_behind(each), CHANCES)
+
+    @classmethod
+    def by_attained(cls, jobs: Sequence[Job]) -> Behind:
+        """Return the same where a job is expected to need as much service again as it has had."""
+        return cls.guessed(jobs, service_attained(jobs))
 
 
 def jobs_behind(service: Sequence[int]) -> Ints:
@@ -110,15 +143,15 @@ def least_cost(period: NDArray[Any], counts: Ints, behind: Ints, fixed: int, eac
     return np.where(least == never, 0, least)
 
 
-def completion_weights(service: Sequence[int], period: NDArray[Any], counts: Ints, gpus: int) -> Ints:
+def completion_weights(behind: Behind, period: NDArray[Any], counts: Ints, gpus: int) -> Ints:
     """Return what a second of each job's work is worth, in millionths of a job, rounded down.
 
     ``period[j, i]`` are the microseconds that a second of its work takes with ``counts[i]`` GPUs, or ``counts[j, i]``,
     0 where it cannot have them; ``gpus`` are those of the cluster.
 
-    >>> completion_weights([30, 10, 20], np.full((3, 1), SECOND), np.array([1]), 1)
+    >>> completion_weights(Behind.known([30, 10, 20]), np.full((3, 1), SECOND), np.array([1]), 1)
     array([1000000, 3000000, 2000000])
     """
-    whole = max(1, gpus)
-    cost = least_cost(period, counts, jobs_behind(service), whole, 1)
+    whole = behind.parts * max(1, gpus)
+    cost = least_cost(period, counts, behind.each, whole, 1)
     return np.asarray((cost // whole).astype(np.int64))

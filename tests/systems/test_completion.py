@@ -13,14 +13,29 @@ from by_policy import broken_rules, decision_value, formulation_of, settings_of
 from elastic_rounds import best_of_all, random_elastic_round
 from shared_rounds import random_round
 
-from muri_opt import Cluster, InputError, Job, Limits, Node, Round, policy_from, solve_round, verify
+from muri_opt import (
+    Assignment,
+    Cluster,
+    Decision,
+    InputError,
+    Job,
+    Limits,
+    Node,
+    Plan,
+    Round,
+    policy_from,
+    solve_round,
+    verify,
+)
 from muri_opt.solve.exact import optimise, solve_directly
 from muri_opt.systems.afs.worth_rule import worth_shares
-from muri_opt.systems.completion import completion_weights, jobs_behind, least_cost, likely_behind
+from muri_opt.systems.completion import Behind, completion_weights, jobs_behind, least_cost, likely_behind
 from muri_opt.verify.afs.curve import Curve
-from muri_opt.verify.completion import worth_of_work
+from muri_opt.verify.completion import behind_guessed, behind_known, worth_of_work
 
 FOREVER = Limits(seconds=None)
+GUESSES = {0.0: 960, 1.0: 960, 2.0: 1920, 3.0: 2816, 4.0: 3840}
+"""Milliseconds in four binary digits, at least a second, by the seconds that a job has had."""
 
 
 def test_whole_numbers_beyond_a_machine_word_are_exact():
@@ -36,8 +51,8 @@ def test_system_and_verifier_say_the_same_weights():
         service = [rng.randint(0, 5) for _ in range(jobs)]
         times = [{k: rng.randint(1, 10**9) for k in range(1, 5) if rng.random() < 0.7} for _ in range(jobs)]
         table = np.array([[mine.get(k, 0) for k in range(5)] for mine in times])
-        ours = completion_weights(service, table, np.arange(5), gpus).tolist()
-        assert ours == worth_of_work(service, times, gpus)
+        ours = completion_weights(Behind.known(service), table, np.arange(5), gpus).tolist()
+        assert ours == worth_of_work(behind_known(service), times, gpus)
         behind = [sum(other > mine for other in service) for mine in service]
         assert jobs_behind(service).tolist() == behind
         exact = [
@@ -50,7 +65,10 @@ def test_system_and_verifier_say_the_same_weights():
 def ranked_elastic(seed: int) -> Round:
     """Return a round of elastic jobs that say what they have had, too."""
     round_, rng = random_elastic_round(seed), Random(seed)
-    jobs = tuple(msgspec.structs.replace(job, attained_gpu_seconds=float(rng.randint(0, 4))) for job in round_.jobs)
+    jobs = tuple(
+        msgspec.structs.replace(job, attained_gpu_seconds=float(rng.randint(0, 4)), restart_seconds=None)
+        for job in round_.jobs
+    )
     return msgspec.structs.replace(round_, jobs=jobs)
 
 
@@ -61,13 +79,14 @@ def test_shares_are_worth_what_the_formula_says_and_every_method_finds_the_best(
         round_ = ranked_elastic(seed)
         values, total = settings_of(spec).values(round_), round_.cluster.total_gpus
         curves = [Curve.of(job) for job in round_.jobs]
-        left = [
-            curve.end_alone(job) if spec.startswith("afs-l") else job.attained_gpu_seconds
-            for job, curve in zip(round_.jobs, curves, strict=True)
-        ]
-        for mine, curve, table in zip(left, curves, values, strict=True):
-            behind = sum(other > mine for other in left)
-            worth = min((1 + Fraction(behind * k, total)) / curve.speeds[k] for k in table)
+        if spec.startswith("afs-l"):
+            left = [curve.end_alone(job) for job, curve in zip(round_.jobs, curves, strict=True)]
+            behind = [Fraction(sum(other > mine for other in left)) for mine in left]
+        else:
+            guess = [GUESSES[job.attained_gpu_seconds] for job in round_.jobs]
+            behind = [Fraction(sum(1000 * x // (x + mine) for x in guess) - 500, 1000) for mine in guess]
+        for others, curve, table in zip(behind, curves, values, strict=True):
+            worth = min((1 + Fraction(others * k, total)) / curve.speeds[k] for k in table)
             for k, value in table.items():
                 exact = 10**6 * worth * curve.speeds[k]
                 assert abs(value - exact) <= 2 + exact / 10**6
@@ -140,3 +159,34 @@ def test_jobs_that_are_likely_behind_are_counted_by_chance_however_large_they_ar
     for shift in (0, 20, 60):
         expected = [9 << shift, 3 << shift, 3 << shift, 1 << shift]
         assert likely_behind(expected).tolist() == [250 + 250 + 100, 750 + 500 + 250, 750 + 500 + 250, 900 + 750 + 750]
+
+
+def test_system_and_verifier_count_the_same_jobs_behind_where_lengths_are_guesses():
+    rng = Random(2)
+    for _ in range(100):
+        jobs = [
+            Job(id=str(place), gpus=rng.choice((1, 8)), restart_seconds=rng.choice((None, 30.0)))
+            for place in range(rng.randint(1, 8))
+        ]
+        had = [rng.choice((0, rng.randint(0, 10**6), 2**70)) for _ in jobs]
+        ours = Behind.guessed(jobs, had)
+        assert (ours.parts, ours.each.tolist()) == behind_guessed(jobs, had)
+
+
+@pytest.mark.parametrize(
+    ("spec", "said", "plan"),
+    [
+        ("afs-p:objective=completion", {"scaling": {1: 1.0}}, None),
+        ("rubick:objective=completion-attained", {"plans": (Plan(name="dp1", gpus=1, throughput=1.0),)}, "dp1"),
+    ],
+)
+def test_jobs_that_had_about_the_same_service_are_worth_about_the_same(spec, said, plan):
+    jobs = tuple(
+        Job(id=f"job-{place}", gpus=1, iteration_seconds=1.0, attained_gpu_seconds=had, **said)
+        for place, had in enumerate([4000.0, 4001.0, 4002.0, 1.0e6])
+    )
+    round_ = Round(cluster=Cluster(nodes=(Node(id="n", gpus=1),)), jobs=jobs)
+    alone = [Decision(assignments=(Assignment(jobs=(job.id,), gpus={"n": 1}, plan=plan),)) for job in jobs]
+    values = [decision_value(round_, spec, one) for one in alone]
+    # Of the others two are behind with the chance of a half each, and the fourth nearly always.
+    assert values[0] == values[1] == values[2] > 2 * values[3]

@@ -15,7 +15,7 @@ from muri_opt.rounds.amounts import Ints
 from muri_opt.rounds.memoise import recalled
 from muri_opt.systems.afs.node_sizes import share_sizes
 from muri_opt.systems.afs.present_shares import PresentShares
-from muri_opt.systems.completion import SECOND, completion_weights, service_attained
+from muri_opt.systems.completion import SECOND, Behind, completion_weights
 from muri_opt.systems.curves import MOST_SPEED, NEVER, Curves
 
 MICROSECONDS_PER_HUNDREDTH: Final = 10_000
@@ -59,7 +59,8 @@ class ShareValues:
         restarts: one more job that runs outweighs any speed, and among equally many the sum of their remaining times
         is least. A restart adds to t. Under ``completion`` a share is worth its speed against the fastest that the
         job can have, times what a second of work at that speed is worth for completion times, in millionths of a job;
-        jobs are ranked by the time they take on one GPU, under ``completion-attained`` by the service they have had.
+        jobs are ranked by the time they take on one GPU; under ``completion-attained`` they are expected to need as
+        much service again as they have had, and count by chance.
         """
         return _values(round_, objective, packing, horizon)
 
@@ -92,8 +93,8 @@ def _values(round_: Round, objective: str, packing: str, horizon: int | None) ->
     else:
         timed = objective not in UNTIMED
         if objective.startswith("completion"):
-            service = curves.alone(work).tolist() if timed else service_attained(round_.jobs)
-            fresh = changed = _worth(curves, may, service, round_.cluster.total_gpus)
+            behind = Behind.known(curves.alone(work).tolist()) if timed else Behind.by_attained(round_.jobs)
+            fresh = changed = _worth(curves, may, behind, round_.cluster.total_gpus)
         else:
             fresh = changed = _speeds(curves, curves.alone(work) if timed else None)
         if restart.any():
@@ -127,13 +128,13 @@ def _speeds(curves: Curves, alone: Ints | None) -> Ints:
     return weight[:, None] * curves.speed // one
 
 
-def _worth(curves: Curves, may: NDArray[np.bool_], service: Sequence[int], gpus: int) -> Ints:
+def _worth(curves: Curves, may: NDArray[np.bool_], behind: Behind, gpus: int) -> Ints:
     """Return the speed of each share against the fastest that a job may have, times what a second at that is worth."""
     speed = np.where(may, curves.speed, 0)
     fastest = np.maximum(speed.max(axis=1, initial=0), 1)[:, None]
     period = np.zeros_like(speed)
     np.floor_divide(SECOND * fastest + speed - 1, speed, out=period, where=speed > 0)
-    weight = completion_weights(service, period, np.arange(speed.shape[1]), gpus)[:, None]
+    weight = completion_weights(behind, period, np.arange(speed.shape[1]), gpus)[:, None]
     word = np.int64 if int(weight.max(initial=0)) * MOST_SPEED < NEVER else object
     return np.asarray((weight.astype(word) * speed.astype(word) // fastest.astype(word)).astype(np.int64))
 

@@ -57,7 +57,8 @@ def least_pair_period(stages: NDArray[Any]) -> NDArray[Any]:
     slots = len(stages)
     both = [stages[..., :, None], stages[..., None, :]]
     one_way = _least(both, start_slots(2, slots)[: slots // 2])
-    return np.minimum(one_way, np.swapaxes(one_way, -1, -2))
+    both_ways: NDArray[Any] = np.minimum(one_way, np.swapaxes(one_way, -1, -2))
+    return both_ways
 
 
 def best_orders(stages: NDArray[Any]) -> tuple[list[int], list[tuple[int, ...]]]:

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from muri_opt.rounds import Job, Round
 from muri_opt.rounds.memoise import recalled
-from muri_opt.rounds.quantities import MILLISECONDS_PER_SECOND, gpu_milliseconds, microseconds
-from muri_opt.systems.completion import CHANCES, jobs_behind, least_cost, likely_behind, service_attained
+from muri_opt.rounds.quantities import MILLISECONDS_PER_SECOND, microseconds
+from muri_opt.systems.completion import CHANCES, Behind, least_cost, service_attained
 from muri_opt.systems.joint.expected_service import expected_left
 from muri_opt.systems.joint.job_model import PER_SECOND
 from muri_opt.systems.joint.models import Models
@@ -82,8 +82,8 @@ def worth_of(round_: Round, models: Models, rules: JointRules) -> Worth:
     if rules.power is None:
         counts = np.flatnonzero((models.period > 0).any(axis=0))
         period = models.period.take(counts, axis=1)[models.kind]
-        behind = likely_behind(_guesses(round_, service)) if rules.chance else jobs_behind(service)
-        new = least_cost(period, counts, behind, gpus * kappa.denominator * parts, kappa.numerator)
+        behind = Behind.guessed(round_.jobs, service) if rules.chance else Behind.known(service)
+        new = least_cost(period, counts, behind.each, gpus * kappa.denominator * parts, kappa.numerator)
     else:
         new = _by_power(models, service, rules.power, unit, rules.known)
     runs = (place for place, job in enumerate(round_.jobs) if job.state == "running")
@@ -103,21 +103,6 @@ def _by_power(models: Models, service: list[int], power: Fraction, unit: int, kn
         for kind, amount in zip(models.kind.tolist(), service, strict=True)
     ]
     return np.array(found, dtype=np.int64 if max(found, default=0) < 1 << 62 else object)
-
-
-def _guesses(round_: Round, expected: list[int]) -> list[int]:
-    """Return what jobs expect, at least a second and a restart with the GPUs they ask for.
-
-    Nothing can be learned of a job in less, and jobs that changed places sooner would do nothing but restart.
-    """
-    said = {(job.restart_seconds, job.gpus) for job in round_.jobs}
-    least = {
-        (seconds, gpus): max(MILLISECONDS_PER_SECOND, gpu_milliseconds((seconds or 0.0) * gpus))
-        for seconds, gpus in said
-    }
-    return [
-        max(amount, least[job.restart_seconds, job.gpus]) for amount, job in zip(expected, round_.jobs, strict=True)
-    ]
 
 
 def service_left(round_: Round, models: Models, rules: JointRules) -> list[int]:

@@ -8,7 +8,7 @@ from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import Ints
 from muri_opt.rounds.memoise import recalled
 from muri_opt.rounds.quantities import MICROSECONDS_PER_SECOND
-from muri_opt.systems.completion import SECOND, completion_weights, service_attained, service_left
+from muri_opt.systems.completion import SECOND, Behind, completion_weights, service_left
 from muri_opt.systems.muri.interleaving import alone_microseconds
 from muri_opt.systems.orders import priority_order
 
@@ -58,6 +58,6 @@ def worth_order(round_: Round, order: str) -> list[int]:
 @recalled
 def _worth(round_: Round, order: str) -> Ints:
     priority_order(round_, order)  # refuses a job that does not say what it is ranked by
-    service = service_attained(round_.jobs) if order == "las" else service_left(round_.jobs)
+    behind = Behind.by_attained(round_.jobs) if order == "las" else Behind.known(service_left(round_.jobs))
     gpus = np.asarray(round_.amounts.g)[:, None]
-    return completion_weights(service, np.full(gpus.shape, SECOND), gpus, round_.cluster.total_gpus)
+    return completion_weights(behind, np.full(gpus.shape, SECOND), gpus, round_.cluster.total_gpus)

@@ -20,7 +20,7 @@ from muri_opt.rounds.quantities import microseconds
 from muri_opt.rounds.waiting import waited_by
 from muri_opt.systems.capacity.node_sets import NodeSets, node_sets
 from muri_opt.systems.capacity.shares import flat
-from muri_opt.systems.completion import SECOND, completion_weights, service_left
+from muri_opt.systems.completion import SECOND, Behind, completion_weights, service_left
 from muri_opt.systems.philly.locality import TOGETHER, Locality
 from muri_opt.systems.philly.priorities import Weights, Whole, priority_ranks
 from muri_opt.systems.philly.tenant_rules import COMPLETION, OLDEST, WHOLE, TenantRules
@@ -254,7 +254,7 @@ def gpu_worth(round_: Round) -> Ints:
                 raise InputError(where, "nothing", f"a number: by the objective {COMPLETION!r} jobs are ranked by it")
     gpus = np.asarray(round_.amounts.g)[:, None]
     service, total = service_left(round_.jobs), round_.cluster.total_gpus
-    weights = completion_weights(service, np.full(gpus.shape, SECOND), gpus, total)
+    weights = completion_weights(Behind.known(service), np.full(gpus.shape, SECOND), gpus, total)
     found: Ints = np.maximum(1, weights * WHOLE // (SECOND * gpus[:, 0]))
     return found
 

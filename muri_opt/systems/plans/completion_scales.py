@@ -12,7 +12,7 @@ import numpy as np
 from muri_opt.errors import InputError
 from muri_opt.rounds import Job, Round
 from muri_opt.rounds.memoise import recalled
-from muri_opt.systems.completion import SECOND, completion_weights, service_attained
+from muri_opt.systems.completion import SECOND, Behind, completion_weights
 from muri_opt.systems.plans.plan_rules import BY_ATTAINED, RANKED
 
 
@@ -39,7 +39,7 @@ def completion_scales(round_: Round, objective: str) -> list[Scale]:
     """Return what throughput is worth to each job, by the fastest of its plans for every number of GPUs.
 
     Plans for more GPUs than there are do not count. Jobs are ranked by the service that they have left, with the fewest
-    GPUs of their plans, or by what they have had.
+    GPUs of their plans, or count by chance by what they have had.
     """
     return _scales(round_, objective)
 
@@ -56,8 +56,9 @@ def _scales(round_: Round, objective: str) -> list[Scale]:
             row[count] = _microseconds(top, rate)
     longest = int(period.max(initial=0))
     small = period.astype(np.int64) if longest < 1 << 62 else period
-    service = service_attained(round_.jobs) if objective == BY_ATTAINED else _left(round_, fastest)
-    weights = completion_weights(service, small, np.arange(width), gpus).tolist()
+    guessed = objective == BY_ATTAINED
+    behind = Behind.by_attained(round_.jobs) if guessed else Behind.known(_left(round_, fastest))
+    weights = completion_weights(behind, small, np.arange(width), gpus).tolist()
     return [Scale(weight=weight, top=top) for weight, top in zip(weights, tops, strict=True)]
 
 

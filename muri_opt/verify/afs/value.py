@@ -13,7 +13,7 @@ from muri_opt.rounds.memoise import recalled
 from muri_opt.verify.afs.curve import LARGEST_SPEED, LONGEST, Curve, curves_of
 from muri_opt.verify.afs.share_tables import Ints, Numbers, ShareTables
 from muri_opt.verify.amounts import micro, word_for
-from muri_opt.verify.completion import had, worth_of_work
+from muri_opt.verify.completion import behind_guessed, behind_known, had, worth_of_work
 from muri_opt.verify.demands import is_lost
 from muri_opt.verify.priorities import weights_of
 
@@ -154,11 +154,13 @@ class Elastic:
 
     def _completion(self, round_: Round, curves: Sequence[Curve], speeds: ShareTables) -> Numbers:
         """Return what shares are worth by what work is for completion times."""
-        pairs = zip(round_.jobs, curves, strict=True)
-        service = [curve.end_alone(job) if self.timed else had(job) for job, curve in pairs]
+        if self.timed:
+            behind = behind_known([curve.end_alone(job) for job, curve in zip(round_.jobs, curves, strict=True)])
+        else:
+            behind = behind_guessed(round_.jobs, [had(job) for job in round_.jobs])
         fastest = np.array([top or 1 for top in speeds.most()], dtype=np.int64)[speeds.job]
         seconds = speeds.with_value(-(-MILLION * fastest // speeds.value))
-        worth = worth_of_work(service, [*seconds], round_.cluster.total_gpus)
+        worth = worth_of_work(behind, [*seconds], round_.cluster.total_gpus)
         word = word_for(max(worth, default=0) * LARGEST_SPEED)
         return np.asarray(np.array(worth, dtype=word)[speeds.job] * speeds.value // fastest)
 

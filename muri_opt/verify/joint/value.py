@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -19,6 +18,7 @@ from muri_opt.rounds.kept_by_object import KeptByObject
 from muri_opt.rounds.memoise import recalled
 from muri_opt.verify.afs.curve import Curve
 from muri_opt.verify.amounts import micro, word_for
+from muri_opt.verify.completion import behind_guessed, behind_known
 from muri_opt.verify.joint.plans import PlanEntry, allowed_plans, fastest_by_gpus, period_of, planned
 from muri_opt.verify.joint.rules import Joint
 from muri_opt.verify.priorities import weights_of
@@ -141,7 +141,7 @@ def workers_of(round_: Round, rules: Joint) -> Workers:
     _COLUMNS.expect(len(round_.jobs))
     ways = [_known_ways(job, rules) for job in round_.jobs]
     service = [_service(job, by_gpus, rules) for job, (by_gpus, _) in zip(round_.jobs, ways, strict=True)]
-    parts, behind = _behind(round_, service, rules)
+    parts, behind = behind_guessed(round_.jobs, service) if rules.chance else behind_known(service)
     fixed = gpus * rules.kappa.denominator * parts
     found, unit = [], max(1, fixed)
     every = [_within(way, gpus) for way, _ in ways]
@@ -229,30 +229,6 @@ def way_columns(way: Mapping[int, int]) -> WayColumns:
         found = WayColumns(np.array([*way], dtype=word), np.array([*way.values()], dtype=word), most, longest)
         _COLUMNS.put(way, None, found)
     return found
-
-
-def _behind(round_: Round, service: Sequence[int], rules: Joint) -> tuple[int, list[int]]:
-    """Return in how many parts jobs behind another are counted, and how many there are behind each.
-
-    By chance a job that expects x is in so many thousandths behind one that expects y as x / (x + y) says, rounded
-    down; x is no less than a second, nor than a restart with the GPUs asked for, in its first four binary digits.
-    """
-    if not rules.chance:
-        place = {amount: at for at, amount in enumerate(sorted(service))}  # the last place of each amount
-        return 1, [len(service) - 1 - place[amount] for amount in service]
-    least = [max(1000, round((job.restart_seconds or 0.0) * job.gpus * 1000)) for job in round_.jobs]
-    guesses = [_cut(max(pair)) for pair in zip(least, service, strict=True)]
-    how_many = Counter(guesses)
-    behind = {mine: sum(1000 * x // (x + mine) * count for x, count in how_many.items()) - 500 for mine in how_many}
-    return 1000, [behind[mine] for mine in guesses]
-
-
-def _cut(amount: int) -> int:
-    """Return the largest number that is no more, and of which only the first four binary digits are not 0."""
-    step = 1
-    while amount // step >= 16:
-        step *= 2
-    return amount - amount % step
 
 
 def _most(job: Worker, unit: int, *, shares: bool) -> int:

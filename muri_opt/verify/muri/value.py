@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from muri_opt.rounds import Job, Round
 from muri_opt.rounds.memoise import recalled
 from muri_opt.verify.amounts import micro, word_for
-from muri_opt.verify.completion import had, left_over, worth_of_work
+from muri_opt.verify.completion import behind_guessed, behind_known, had, left_over, worth_of_work
 from muri_opt.verify.gangs.value import ranked
 from muri_opt.verify.muri.classes import Classes
 from muri_opt.verify.muri.free import FreeRates
@@ -177,9 +177,12 @@ def _weights(round_: Round, sharing: Sharing) -> dict[str, int]:
     if sharing.objective == "progress":
         return {job.id: len(round_.jobs) - rank for rank, job in enumerate(ranked(round_, sharing.order))}
     if sharing.objective == "completion":
-        service = [had(job) if sharing.order == "las" else left_over(job) for job in round_.jobs]
+        if sharing.order == "las":
+            behind = behind_guessed(round_.jobs, [had(job) for job in round_.jobs])
+        else:
+            behind = behind_known([left_over(job) for job in round_.jobs])
         alone = [{job.gpus: MILLION} for job in round_.jobs]
-        worth = worth_of_work(service, alone, round_.cluster.total_gpus)
+        worth = worth_of_work(behind, alone, round_.cluster.total_gpus)
         return {job.id: each for job, each in zip(round_.jobs, worth, strict=True)}
     return dict.fromkeys((job.id for job in round_.jobs), 0)
 

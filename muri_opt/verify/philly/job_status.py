@@ -12,7 +12,7 @@ from muri_opt.errors import InputError
 from muri_opt.rounds import Decision, Job, Round
 from muri_opt.rounds.memoise import last_recalled
 from muri_opt.verify.amounts import Need, Room, empty_rooms, micro, need_of
-from muri_opt.verify.completion import left_over, worth_of_work
+from muri_opt.verify.completion import behind_known, left_over, worth_of_work
 from muri_opt.verify.demands import Asked, asked_of, is_lost
 from muri_opt.verify.philly.quotas import Quotas, Scale, scales
 from muri_opt.verify.philly.reach import Layout, Reach
@@ -288,7 +288,7 @@ def _worth(round_: Round) -> dict[str, int]:
     """Return what a GPU of each job is worth for completion times, in thousandths of a job, at least one."""
     service = [left_over(job) for job in round_.jobs]
     seconds = [{job.gpus: 1_000_000} for job in round_.jobs]
-    worth = worth_of_work(service, seconds, round_.cluster.total_gpus)
+    worth = worth_of_work(behind_known(service), seconds, round_.cluster.total_gpus)
     pairs = zip(round_.jobs, worth, strict=True)
     return {job.id: max(1, millionths // (1000 * max(1, job.gpus))) for job, millionths in pairs}
 

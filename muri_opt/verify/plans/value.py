@@ -11,7 +11,7 @@ from muri_opt.errors import InputError
 from muri_opt.rounds import Job, Plan, Round
 from muri_opt.rounds.memoise import recalled
 from muri_opt.verify.amounts import micro
-from muri_opt.verify.completion import worth_of_work
+from muri_opt.verify.completion import behind_guessed, behind_known, worth_of_work
 from muri_opt.verify.plans.next_configurations import cost_of
 
 MILLION = 1_000_000
@@ -143,10 +143,16 @@ def _worth_by_plans(round_: Round, objective: str) -> Mapping[str, tuple[int, Fr
         seconds.append({gpus: ceil(MILLION * top / Fraction(rate)) for gpus, rate in rates.items()})
         fewest = min(rates, default=1)
         still = (job.remaining_iterations or 0) / Fraction(rates.get(fewest, 1.0))
-        left = floor(MILLION * still * max(fewest, 1))
-        service.append(round((job.attained_gpu_seconds or 0.0) * 1000) if objective == "completion-attained" else left)
-    worth = worth_of_work(service, seconds, total)
+        service.append(floor(MILLION * still * max(fewest, 1)))
+    worth = worth_of_work(_behind(round_, objective, service), seconds, total)
     return {job.id: (each, top) for job, each, top in zip(round_.jobs, worth, tops, strict=True)}
+
+
+def _behind(round_: Round, objective: str, left: Sequence[int]) -> tuple[int, list[int]]:
+    """Return the parts of a job and how many of them are behind each, by what jobs have had or have left."""
+    if objective != "completion-attained":
+        return behind_known(left)
+    return behind_guessed(round_.jobs, [round((job.attained_gpu_seconds or 0.0) * 1000) for job in round_.jobs])
 
 
 def is_shut(job: Job, gate: str) -> bool:
