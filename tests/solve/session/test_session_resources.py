@@ -42,6 +42,7 @@ def a_job(draw: Random, number: int, now: float) -> Job:
         stage_seconds=tuple(draw.uniform(0.1, 0.5) for _ in range(4)),
         scaling={1: 1.0, 2: draw.uniform(1.5, 1.9), 4: draw.uniform(2.0, 3.5)},
         plans=plans,
+        plan=f"dp{size}",
         predictable=draw.random() < 0.7,
         restart_seconds=10.0,
     )
@@ -105,6 +106,13 @@ def test_some_rounds_leave_nothing_behind(policy: str, tmp_path: Path) -> None:
     churn = Churn(policy, "heuristic", tmp_path / "journal.jsonl")
     with churn.session:
         check_rounds(churn, first=25, rounds=30)
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_every_policy_takes_the_jobs_of_the_long_tests(policy: str) -> None:
+    churn = Churn(policy, "heuristic", jobs=SMALL)
+    churn.rounds(3)
+    assert any(job.state == "running" for job in churn.session.jobs.values())
 
 
 def test_rounds_that_are_solved_use_one_solver_process() -> None:
