@@ -25,6 +25,17 @@ def micro(seconds: float) -> int:
     return int(whole)
 
 
+def guessed_milliseconds(job: Job) -> int:
+    """Return what a job is expected to need: as much as it has had, at least a second and a restart on its GPUs."""
+    return max(1000, micro(job.attained_gpu_seconds) // 1000, micro(job.restart_seconds or 0.0) * job.gpus // 1000)
+
+
+def cut_to_four_digits(amount: int) -> int:
+    """Return a number with all but its first four binary digits 0."""
+    others = max(0, amount.bit_length() - 4)
+    return amount >> others << others
+
+
 def stages_of(job: Job) -> list[int]:
     return [micro(seconds) for seconds in job.stage_seconds]
 
@@ -137,15 +148,18 @@ class Plain:
 
     @cached_property
     def worth(self) -> dict[str, int]:
-        """Millionths of a job that a second of work is worth: 1 and the GPUs times the jobs behind for each GPU."""
-        gpus = max(1, self.round_.cluster.total_gpus)
-        left = {
-            job.id: job.attained_gpu_seconds
-            if self.order == "las"
-            else job.remaining_iterations * micro(job.iteration_seconds) * job.gpus
-            for job in self.round_.jobs
-        }
-        behind = {job.id: sum(left[other] > left[job.id] for other in left) for job in self.round_.jobs}
+        """Millionths of a job that a second of work is worth: 1 and the GPUs times the jobs behind for each GPU.
+
+        Without lengths a job expects as much again as it has had, and others are behind it by chance.
+        """
+        gpus, jobs = max(1, self.round_.cluster.total_gpus), self.round_.jobs
+        if self.order == "las":
+            guess = {job.id: cut_to_four_digits(guessed_milliseconds(job)) for job in jobs}
+            thousandths = {name: sum(1000 * x // (x + mine) for x in guess.values()) for name, mine in guess.items()}
+            behind = {name: Fraction(most - 500, 1000) for name, most in thousandths.items()}
+        else:
+            left = {job.id: job.remaining_iterations * micro(job.iteration_seconds) * job.gpus for job in jobs}
+            behind = {name: Fraction(sum(other > mine for other in left.values())) for name, mine in left.items()}
         return {job.id: floor(10**6 * (1 + Fraction(job.gpus * behind[job.id], gpus))) for job in self.round_.jobs}
 
     @cached_property

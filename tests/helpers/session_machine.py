@@ -307,8 +307,14 @@ class SessionDrive:
         return False
 
     def _nothing_has_happened(self) -> bool:
-        """Return whether the round of the step is still all that is known."""
-        return self.step is not None and self.session.round_at(self.now) == self.step.round_
+        """Return whether the round of the step is still all that is known, and all of the step is still to be done.
+
+        A node that goes and comes back leaves the round as it was, but nobody starts on it by that step any more.
+        """
+        if self.step is None or self.session.round_at(self.now) != self.step.round_:
+            return False
+        asked = {job: _held(one.gpus) for one in self.step.result.answer.assignments for job in one.jobs}
+        return {job: place for job, place in self.then.items() if place is not None} == asked
 
     def _check_nothing_changes(self) -> None:
         if self.step is not None:
