@@ -197,7 +197,7 @@ class NodeRemoved(_Line, frozen=True, tag="remove-node"):
     node: str
 
     def check(self, state: State) -> None:
-        """Refuse an unknown node, and a level that would be gone with it while jobs ask for it."""
+        """Refuse an unknown node, and the last one of a level that is one of several, or that jobs ask for."""
         state.node(self.node)
         jobs = {**state.jobs, **{job.id: job for job in self._lost(state)}}
         state.round_of(jobs.values(), state.now, self._without(state))

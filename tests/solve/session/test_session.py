@@ -124,6 +124,19 @@ def test_a_node_that_is_removed_leaves_its_jobs_waiting_and_one_that_drains_keep
     assert session.decide(3.0).changes.counts == {"start": 1}
 
 
+def test_the_last_node_of_one_of_several_levels_drains_and_is_not_removed() -> None:
+    nodes = (
+        Node(id="a", gpus=2, levels={"block": "b0", "rack": "r0"}),
+        Node(id="b", gpus=2, levels={"rack": "r1"}),
+    )
+    session = Session(Cluster(nodes=nodes, levels=("block", "rack")), "fifo", "heuristic")
+    session.submit(Job(id="j", gpus=2, submitted=0.0))
+    with pytest.raises(InputError, match=r"^levels\[0\]: found 'block', which no node has"):
+        session.remove_node("a")
+    session.drain_node("a")
+    assert session.decide(1.0).result.decision.assignments[0].gpus == {"b": 2}
+
+
 def test_a_node_that_drained_comes_back_if_it_can_hold_what_runs_on_it() -> None:
     session = Session(CLUSTER, "srtf", "heuristic")
     session.submit(a_job("a", 8))
