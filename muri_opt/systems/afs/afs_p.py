@@ -56,6 +56,16 @@ class UnknownLengthPolicy(ElasticPolicy):
         order, coin = demand.arrivals(round_), SeededCoin(seed)
         return afs_p_shares(demand.speed, demand.cap, gpus, quanta=quanta, keeps=keeps, order=order, coin=coin)
 
+    def unchanged_may_reach(self, round_: Round, value: int) -> bool:
+        """Return that it may not where a quantum has just ended.
+
+        Whose turn it is then is not in the value, by which leaving all as it is would do as well.
+        """
+        quantum = microseconds(float(self.quantum))
+        executed = (microseconds(job.executed_seconds or 0.0) for job in round_.jobs if job.state == "running")
+        ended = self.objective != "completion" and any(had and had % quantum == 0 for had in executed)
+        return not ended and ElasticPolicy.unchanged_may_reach(self, round_, value)
+
     def wakes(self, running: JobHistory, waiting: JobHistory) -> float:
         """Return when a running job is at the end of a quantum."""
         quantum = microseconds(float(self.quantum))

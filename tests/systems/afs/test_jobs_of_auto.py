@@ -11,7 +11,7 @@ from hypothesis import given, settings, strategies as st
 
 from benchmarks.jobs_of_auto import LEAST, main, survey
 from benchmarks.same_bytes import loop
-from muri_opt import Decision, Limits, Round, solve_round
+from muri_opt import Cluster, Decision, Job, Limits, Node, Round, solve_round
 from muri_opt.systems import POLICIES, has_program, policy_from
 
 COUNTING = ("afs-l", "afs-p", "optimus", "max-min-elastic")
@@ -77,3 +77,15 @@ def test_the_loop_of_500_jobs_is_the_same_whatever_the_clock_says(monkeypatch: p
     real = time.monotonic
     monkeypatch.setattr(time, "monotonic", lambda: 1000 * real())
     assert list(decisions(500, 60, 10)) == quiet
+
+
+@pytest.mark.parametrize(("executed", "turn"), [(7200.0, True), (7000.0, False)])
+@pytest.mark.parametrize("method", ["heuristic", "auto"])
+def test_where_jobs_outnumber_gpus_afs_p_takes_turns_by_auto_too(method: str, executed: float, turn: bool) -> None:
+    common = {"gpus": 1, "iteration_seconds": 1.0, "scaling": {1: 1.0}, "submitted": 0.0}
+    here = {"state": "running", "placement": {"n": 1}, "executed_seconds": executed}
+    jobs = (Job(id="had", **common, **here), Job(id="waits", **common, executed_seconds=0.0))
+    round_ = Round(cluster=Cluster(nodes=(Node(id="n", gpus=1),)), jobs=jobs)
+    result = solve_round(round_, "afs-p", method)
+    assert result.answer.running == ({"waits"} if turn else {"had"})
+    assert result.certificate.feasible
