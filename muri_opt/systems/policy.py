@@ -185,7 +185,11 @@ class Policy(ABC):
         return self.unchanged(round_)
 
     def unchanged_may_reach(self, round_: Round, value: int) -> bool:
-        """Return whether :meth:`unchanged` may be worth so much: what surely is worth less is not worked out."""
+        """Return whether :meth:`unchanged` may be an answer that is worth so much.
+
+        It is not worked out where it surely is worth less, nor where a rule of the policy that values do not count, as
+        a turn of another job, asks for a change.
+        """
         return True
 
     @property
