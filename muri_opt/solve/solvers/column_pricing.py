@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 
 from muri_opt.modelling import INFINITY, Columns, Ints, Model, Rows, Values
 from muri_opt.rounds import Budget, Limits, Reason, unlimited
+from muri_opt.rounds.memoise import last_recalled
 from muri_opt.solve.solvers.base import Backend
 from muri_opt.solve.solvers.highs import relaxation_duals
 from muri_opt.solve.solvers.outcome import Outcome
@@ -26,6 +28,7 @@ WIDE = 2_000
 """Columns from which, and times the rows by which, a program counts as wide."""
 _TIMES_ROWS = 10
 _BATCH = 400
+_OF_A_ROW = 10
 _TOLERANCE = 1e-6
 _PRICING = 1e-8
 """Work to price a coefficient."""
@@ -53,17 +56,47 @@ class Priced:
 
 
 def priced(model: Model, budget: Budget | None) -> Priced | None:
-    """Return the solved linear relaxation, or ``None`` if the budget was used up."""
-    within = unlimited() if budget is None else budget
+    """Return the solved linear relaxation, or ``None`` if the budget was used up.
+
+    A round asks twice, for a bound and before it solves. The second time is the answer of the first, and counts as the
+    same work, so that what is decided within a budget of work does not depend on what is remembered.
+    """
+    return _pricing(model).within(unlimited() if budget is None else budget)
+
+
+@dataclass(slots=True)
+class _Pricing:
+    """The columns of a program, priced once."""
+
+    model: Model
+    found: Priced | None = None
+    work: float = 0.0
+
+    def within(self, budget: Budget) -> Priced | None:
+        left = budget.left().work
+        if self.found is not None and (left is None or left > self.work):
+            budget.spend(self.work)
+            return self.found
+        before = budget.spent
+        found = _priced(self.model, budget)
+        if found is not None:
+            self.found, self.work = found, budget.spent - before
+        return found
+
+
+@last_recalled
+def _pricing(model: Model) -> _Pricing:
+    return _Pricing(model)
+
+
+def _priced(model: Model, within: Budget) -> Priced | None:
     matrix = _matrix(model)
     cost = model.objective.astype(np.float64)
     rhs = model.matrix.upper.astype(np.float64)
     use = np.asarray(matrix.sum(axis=0)).ravel()
     taken = np.zeros(model.column_count, dtype=np.bool_)
     taken[np.argsort(-cost / np.maximum(use, 1), kind="stable")[: 4 * _BATCH]] = True
-    for row in range(matrix.shape[0]):  # some columns of every row, or it has no price to begin with
-        inside = matrix.getrow(row).indices
-        taken[inside[np.argsort(-cost[inside], kind="stable")[:10]]] = True
+    taken[_dearest_of_rows(model, cost)] = True  # some columns of every row, or it has no price to begin with
     while True:
         columns = np.flatnonzero(taken)
         within.spend(_PRICING * len(matrix.data))
@@ -77,6 +110,20 @@ def priced(model: Model, budget: Budget | None) -> Priced | None:
             value = float(rhs @ duals + np.maximum(reduced, 0.0) @ np.where(reduced > 0, model.upper, 0))
             return Priced(duals=duals, reduced=reduced, bound=value, columns=columns)
         taken[better[np.argsort(-reduced[better], kind="stable")[:_BATCH]]] = True
+
+
+def _dearest_of_rows(model: Model, cost: Floats) -> Ints:
+    """Return of every row the columns that are worth most, of equal ones the first."""
+    rank = np.empty(len(cost), dtype=np.int64)
+    rank[np.argsort(-cost, kind="stable")] = np.arange(len(cost))
+    matrix = model.matrix
+    found = []
+    for first, end in pairwise(matrix.starts.tolist()):
+        inside = matrix.columns[first:end]
+        if len(inside) > _OF_A_ROW:
+            inside = inside[np.argpartition(rank[inside], _OF_A_ROW)[:_OF_A_ROW]]
+        found.append(inside)
+    return np.concatenate(found) if found else np.zeros(0, dtype=np.int64)
 
 
 def solve_wide(backend: Backend, model: Model, limits: Limits, start: Values | None) -> Outcome:
@@ -144,6 +191,7 @@ def _over(backend: Backend, model: Model, columns: Ints, limits: Limits, start: 
     return replace(outcome, values=values)
 
 
+@last_recalled
 def _matrix(model: Model) -> Any:
     """Return the rows as a sparse matrix by columns."""
     from scipy.sparse import csr_matrix

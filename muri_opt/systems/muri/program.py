@@ -167,9 +167,11 @@ class GroupingFormulation(Formulation):
         values = np.zeros(len(columns.value), dtype=np.int64)
         cells = None if group_locations(round_) is None else _cells(round_, columns)
         flows = np.zeros(0 if cells is None else len(cells.pairs), dtype=np.int64)
+        running = [round_.job_index[job] for assignment in decision.assignments for job in assignment.jobs]
+        wanted = np.isin(columns.groups, [-1, *columns.types.type_of[running].tolist()]).all(axis=1)
         position = {
             (columns.members(group), int(columns.location[group]), int(columns.placement[group])): group
-            for group in range(len(values))
+            for group in np.flatnonzero(wanted).tolist()
         }
         now = homes_now(round_)
         for assignment in decision.assignments:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from muri_opt.modelling import INFINITY, ModelBuilder, evaluate
-from muri_opt.rounds import Budget, Limit, Limits, Reason
+from muri_opt.rounds import Budget, Limit, Limits, Reason, unlimited
 from muri_opt.solve.solvers import backend_named, is_wide, priced, solve_wide
 from muri_opt.solve.solvers.column_pricing import WIDE, restricted
 from muri_opt.solve.solvers.highs import Highs
@@ -155,6 +155,17 @@ def test_columns_that_the_relaxation_leaves_out_are_taken_in_again(backend):
     outcome = solve_wide(backend_named(backend), outshone(), FOREVER, None)
     assert (outcome.termination.reason, outcome.value, outcome.bound) == (Reason.OPTIMAL, 31, 31)
     assert len(priced(outshone(), None).columns) < 2_000
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_what_was_priced_is_recalled_at_the_same_work(seed):
+    model, first, second = packing(seed), unlimited(), unlimited()
+    found = priced(model, first)
+    assert priced(model, second) is found
+    assert second.spent == first.spent > 0
+    assert priced(model, Budget(limits=Limits(seconds=None, work=first.spent / 2))) is None
+    fresh = priced(packing(seed), unlimited())
+    assert (fresh.bound, fresh.columns.tolist()) == (found.bound, found.columns.tolist())
 
 
 def test_a_restricted_model_keeps_rows_and_labels():
