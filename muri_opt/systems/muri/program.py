@@ -167,16 +167,14 @@ class GroupingFormulation(Formulation):
         values = np.zeros(len(columns.value), dtype=np.int64)
         cells = None if group_locations(round_) is None else _cells(round_, columns)
         flows = np.zeros(0 if cells is None else len(cells.pairs), dtype=np.int64)
-        running = [round_.job_index[job] for assignment in decision.assignments for job in assignment.jobs]
-        wanted = np.isin(columns.groups, [-1, *columns.types.type_of[running].tolist()]).all(axis=1)
+        chosen = [[round_.job_index[job] for job in assignment.jobs] for assignment in decision.assignments]
+        types = [tuple(sorted(columns.types.type_of[jobs].tolist())) for jobs in chosen]
         position = {
             (columns.members(group), int(columns.location[group]), int(columns.placement[group])): group
-            for group in np.flatnonzero(wanted).tolist()
+            for group in columns.beginning_as(types).tolist()
         }
         now = homes_now(round_)
-        for assignment in decision.assignments:
-            jobs = [round_.job_index[job] for job in assignment.jobs]
-            kinds = tuple(sorted(int(columns.types.type_of[job]) for job in jobs))
+        for assignment, jobs, kinds in zip(decision.assignments, chosen, types, strict=True):
             if len(columns.types.kept.placement) and now.goes_on(jobs, assignment.gpus):
                 placement = int(columns.types.kept.of_job[jobs[0]])
                 here = 0 if cells is None else columns.locations.index(columns.types.kept.location(placement))

@@ -7,6 +7,7 @@ Columns x_S of the set packing program in the chapter *grouping*: instead of Mur
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import comb
 
@@ -93,8 +94,19 @@ class GroupColumns:
         group = np.repeat(np.arange(len(self.groups)), self.groups.shape[1])
         kind = self.groups.ravel()
         used = kind >= 0
-        key, times = np.unique(group[used] * len(self.types.count) + kind[used], return_counts=True)
-        return key // max(1, len(self.types.count)), key % max(1, len(self.types.count)), times.astype(np.int64)
+        # Types of a group are in ascending order, so that equal ones are beside each other.
+        key = group[used] * len(self.types.count) + kind[used]
+        first = np.flatnonzero(np.diff(key, prepend=-1))
+        times = np.diff(first, append=len(key))
+        return group[used][first], kind[used][first], times
+
+    def beginning_as(self, kinds: Iterable[Sequence[int]]) -> Ints:
+        """Return the groups whose first two types are those of one of these, given in ascending order."""
+        heads = np.full((len(self.groups), 2), -1, dtype=np.int64)
+        heads[:, : self.groups.shape[1]] = self.groups[:, :2]
+        base = len(self.types.count) + 1
+        wanted = [base * (first + 1) + (rest[0] + 1 if rest else 0) for first, *rest in kinds]
+        return np.flatnonzero(np.isin((heads + 1) @ [base, 1], wanted))
 
     def members(self, group: int) -> tuple[int, ...]:
         """Return the types of a group, as often as they occur."""

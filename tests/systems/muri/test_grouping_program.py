@@ -18,6 +18,7 @@ from muri_opt.rounds import Limit, Reason
 from muri_opt.solve.exact import optimise, relax, search_chapter
 from muri_opt.solve.solvers import backend_named, relaxation_duals
 from muri_opt.systems.muri import program_search
+from muri_opt.systems.muri.program_columns import GroupColumns
 from muri_opt.systems.muri.program_types import MOST_COLUMNS
 from muri_opt.verify.muri.dual_bound import sharing_bound
 
@@ -164,6 +165,20 @@ def test_types_are_equal_jobs_and_a_group_runs_as_often_as_they_allow() -> None:
     # Alone: 5, 1; in pairs: 2 of the first type, 1 mixed; the job of two GPUs only alone.
     assert model.upper.tolist() == [5, 1, 2, 1, 1]
     assert model.objective.tolist() == [250_000, 250_000, 300_000, 300_000, 250_000]
+
+
+@pytest.mark.parametrize("largest", [1, 2, 3, 4])
+def test_entries_count_the_types_of_every_group_and_a_group_is_found_by_its_first_types(largest: int) -> None:
+    for seed in range(20):
+        round_ = random_round(seed)
+        columns = GroupColumns.of(round_, formulation_of(policy_from(f"muri-s:group={largest}")).rules)
+        groups = [columns.members(group) for group in range(len(columns.groups))]
+        counted = [(group, *pair) for group, members in enumerate(groups) for pair in Counter(members).items()]
+        assert [tuple(map(int, entry)) for entry in zip(*columns.entries, strict=True)] == counted
+        wanted = groups[seed::5]
+        heads = {members[:2] for members in wanted}
+        alike = [group for group, members in enumerate(groups) if members[:2] in heads]
+        assert columns.beginning_as(wanted).tolist() == alike
 
 
 def test_too_many_groups_are_refused_by_a_backend_that_is_asked_for() -> None:
