@@ -68,7 +68,8 @@ class AITurboPolicy(PlanPolicy):
     finds no room keeps its configuration; if that has none either, the job is skipped, and stops if it runs.
 
     A job that has waited for ``patience`` seconds comes before all others, the longest waiting first. So the first of
-    those starts in every round, and nobody waits for ever; only jobs with a guarantee come before it.
+    those starts in every round, and nobody waits for ever; only jobs with a guarantee come before it. That is so by
+    this algorithm alone: the value, and with it ``auto`` and ``exact``, does not count how long a job has waited.
 
     Where restarts count (``restarts=pay``), a running job that has waited for that long comes before all others, too.
     A job takes a step at most once in ten minutes of its run time. A round does not say when it took the last one; so

@@ -10,7 +10,7 @@ from hypothesis import given, strategies as st
 from more_examples import more_examples
 from plan_rounds_for_policies import faults, options_of
 
-from muri_opt import InputError, Job, Round, WaitingReason
+from muri_opt import InputError, Job, Limits, Round, WaitingReason, solve_round
 from muri_opt.rounds import JobConfiguration
 from muri_opt.systems import policy_from
 from muri_opt.systems.aiturbo.policy import AITurboPolicy, Move
@@ -218,22 +218,37 @@ def test_no_job_that_was_skipped_would_fit_as_it_is(round_: Round, spec: str) ->
         assert not any(free.fits(o) and free.within_quota(j) for o in same)
 
 
-@pytest.mark.parametrize(("patience", "turns"), [("inf", 0), ("2400", 5)])
-def test_scores_alone_let_a_wide_job_starve(patience: str, turns: int) -> None:
-    """The wide job gains least; of the small ones that which gains most has always had least, and comes before it."""
+@pytest.mark.parametrize(
+    ("patience", "method", "priority", "turns"),
+    [("inf", "heuristic", 0, 0), ("2400", "heuristic", 0, 5), ("2400", "auto", 0, 0), ("2400", "auto", 1, 60)],
+)
+def test_scores_and_values_alone_let_a_wide_job_starve(patience: str, method: str, priority: int, turns: int) -> None:
+    """The wide job gains least; of the small ones that which gains most has always had least, and comes before it.
+
+    Patience is a rule of the algorithm; what the exact program serves first is priority.
+    """
     speeds = {
         "a": {GPU: 1.0, WIDE: 7.0},
         "b": {"gpu-p2-w1-s1": 1.0, "gpu-p2-w2-s1": 2.0},
         "c": {"gpu-p3-w1-s1": 1.0, "gpu-p3-w2-s1": 1.6},
         "wide": {"gpu-p1-w3-s1": 1.0, "gpu-p2-w3-s1": 1.11},
     }
+    urgent = {"wide": priority}
     ran, waited, found = dict.fromkeys(speeds, 0.0), dict.fromkeys(speeds, 0.0), 0
     for _ in range(60):  # rounds of 240 seconds
         jobs = [
-            job(name, speeds[name], executed_seconds=ran[name], waiting_seconds=waited[name], submitted=float(place))
+            job(
+                name,
+                speeds[name],
+                executed_seconds=ran[name],
+                waiting_seconds=waited[name],
+                submitted=float(place),
+                priority=urgent.get(name, 0),
+            )
             for place, name in enumerate(speeds)
         ]
-        who = running(round_of([(3, 20.0)], *jobs), f"aiturbo:step=off,patience={patience}")
+        spec = f"aiturbo:step=off,patience={patience}"
+        who = solve_round(round_of([(3, 20.0)], *jobs), spec, method, Limits(seconds=None)).decision.running
         found += "wide" in who
         for name in speeds:
             ran[name] += 240.0 * (name in who)
