@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import combinations_with_replacement
 from math import comb
 
 import numpy as np
@@ -136,19 +135,27 @@ def _types(round_: Round, said: GroupRules) -> GroupTypes:
 
 
 def all_groups(bucket_of: Ints, count: Ints, largest: int) -> Ints:
-    """Return all multisets of up to ``largest`` types of one bucket, none more often than it has jobs."""
+    """Return all multisets of up to ``largest`` types of one bucket, none more often than it has jobs.
+
+    Groups of one size more are those of the size before with a type that does not come before their last one.
+    """
     buckets = [np.flatnonzero(bucket_of == bucket) for bucket in np.unique(bucket_of)]
     total = sum(comb(len(bucket) + size - 1, size) for bucket in buckets for size in range(1, largest + 1))
     check_number(total, f"groups of {max(map(len, buckets), default=0)} types of jobs that may share")
     parts = [np.zeros((0, largest), dtype=np.int64)]
     for bucket in buckets:
+        groups = np.zeros((1, 0), dtype=np.int64)
+        last, often = np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64)  # its last type, and how often it has it
         for size in range(1, largest + 1):
-            number = comb(len(bucket) + size - 1, size)
-            flat = (kind for group in combinations_with_replacement(range(len(bucket)), size) for kind in group)
-            chosen = bucket[np.fromiter(flat, dtype=np.int64, count=number * size).reshape(number, size)]
-            used = (chosen[:, :, None] == chosen[:, None, :]).sum(axis=2)
-            chosen = chosen[(used <= count[chosen]).all(axis=1)]
-            parts.append(np.pad(chosen, ((0, 0), (0, largest - size)), constant_values=-1))
+            choices = len(bucket) - last
+            parent = np.repeat(np.arange(len(groups)), choices)
+            first = np.cumsum(choices) - choices
+            added = np.arange(len(parent)) - first[parent] + last[parent]
+            often = np.where(added == last[parent], often[parent], 0) + 1
+            enough = often <= count[bucket[added]]
+            last, often = added[enough], often[enough]
+            groups = np.column_stack([groups[parent[enough]], bucket[last]])
+            parts.append(np.pad(groups, ((0, 0), (0, largest - size)), constant_values=-1))
     return np.concatenate(parts)
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import random
 from collections import Counter
+from itertools import combinations_with_replacement
 from math import floor
 
 import numpy as np
@@ -19,7 +21,7 @@ from muri_opt.solve.exact import optimise, relax, search_chapter
 from muri_opt.solve.solvers import backend_named, relaxation_duals
 from muri_opt.systems.muri import program_search
 from muri_opt.systems.muri.program_columns import GroupColumns
-from muri_opt.systems.muri.program_types import MOST_COLUMNS
+from muri_opt.systems.muri.program_types import MOST_COLUMNS, all_groups
 from muri_opt.verify.muri.dual_bound import sharing_bound
 
 FOREVER = Limits(seconds=None)
@@ -165,6 +167,22 @@ def test_types_are_equal_jobs_and_a_group_runs_as_often_as_they_allow() -> None:
     # Alone: 5, 1; in pairs: 2 of the first type, 1 mixed; the job of two GPUs only alone.
     assert model.upper.tolist() == [5, 1, 2, 1, 1]
     assert model.objective.tolist() == [250_000, 250_000, 300_000, 300_000, 250_000]
+
+
+@pytest.mark.parametrize("largest", [1, 2, 3, 4])
+def test_groups_are_all_multisets_of_a_bucket_that_there_are_jobs_for(largest: int) -> None:
+    for seed in range(30):
+        rng = random.Random(seed)
+        bucket = np.array([rng.randrange(3) for _ in range(rng.randint(0, 9))], dtype=np.int64)
+        count = np.array([rng.randint(0, 4) for _ in bucket], dtype=np.int64)
+        listed = [
+            [*kinds, *[-1] * (largest - size)]
+            for name in sorted(set(bucket.tolist()))
+            for size in range(1, largest + 1)
+            for kinds in combinations_with_replacement(np.flatnonzero(bucket == name).tolist(), size)
+            if all(kinds.count(kind) <= count[kind] for kind in kinds)
+        ]
+        assert all_groups(bucket, count, largest).tolist() == listed
 
 
 @pytest.mark.parametrize("largest", [1, 2, 3, 4])
