@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 from itertools import permutations
+from math import prod
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 Slots = tuple[int, ...]
+_FEW = 1_000
+"""Groups up to which all their ways are looked at in one array."""
 
 
 @lru_cache(maxsize=64)
@@ -39,11 +42,30 @@ def _least(stages: list[NDArray[Any]], ways: Sequence[Slots]) -> NDArray[Any]:
     if not ways:
         raise ValueError(f"{len(stages)} jobs have no slots of their own in a cycle of {len(stages[0])}")
     shape, word = np.broadcast_shapes(*(times.shape[1:] for times in stages)), np.result_type(*stages)
+    if prod(shape) <= _FEW and all(times.ndim == len(shape) + 1 for times in stages):
+        return _least_of_few(stages, ways, word)
     found, other, longest = (np.empty(shape, dtype=word) for _ in range(3))  # to make large ones takes longer than this
     _period(stages, ways[0], found, longest)
     for starts in ways[1:]:
         np.minimum(found, _period(stages, starts, other, longest), out=found)
     return found
+
+
+@lru_cache(maxsize=64)
+def _stage_in_slot(ways: tuple[Slots, ...], slots: int) -> NDArray[np.int64]:
+    """Return ``[j, w, i]``, the stage of the j-th job in slot i where jobs begin in the w-th way."""
+    found: NDArray[np.int64] = (np.arange(slots) - np.array(ways).T[:, :, None]) % slots
+    return found
+
+
+def _least_of_few(stages: list[NDArray[Any]], ways: Sequence[Slots], word: np.dtype[Any]) -> NDArray[Any]:
+    """Return the same with all ways and slots in one array: of few groups the calls take longer than the numbers."""
+    first, *others = zip(stages, _stage_in_slot(tuple(ways), len(stages[0])), strict=True)
+    longest = first[0][first[1]]
+    for times, stage in others:
+        longest = np.maximum(longest, times[stage])
+    least: NDArray[Any] = longest.sum(axis=1, dtype=word).min(axis=0)
+    return least
 
 
 def least_pair_period(stages: NDArray[Any]) -> NDArray[Any]:

@@ -140,11 +140,12 @@ def _divide(offers: Offers, members: Ints, at: Ints, count: int) -> tuple[Floats
     ways = partitions(jobs, count, offers.most_jobs) if jobs <= _MOST_JOBS else ()
     if not ways:
         return _exchanged(offers, members, at, count)
-    parts = {part: place for place, part in enumerate(sorted({part for way in ways for part in way}))}
+    parts, index = _parts_of(jobs, count, offers.most_jobs)
     worth = np.empty((len(members), len(parts)))
-    for part, place in parts.items():
-        worth[:, place] = _value(offers, members[:, list(part)], at)
-    index = np.array([[parts[part] for part in way] for way in ways])
+    for size in {len(part) for part in parts}:
+        places = [place for place, part in enumerate(parts) if len(part) == size]
+        groups = members[:, [parts[place] for place in places]].reshape(-1, size)
+        worth[:, places] = _value(offers, groups, np.repeat(at, len(places))).reshape(len(members), -1)
     total = worth[:, index].sum(axis=2)
     best = total.argmax(axis=1)
     rows = members.tolist()
@@ -153,6 +154,15 @@ def _divide(offers: Offers, members: Ints, at: Ints, count: int) -> tuple[Floats
         for row, way in zip(rows, best.tolist(), strict=True)
     ]
     return total.max(axis=1), named
+
+
+@lru_cache(maxsize=256)
+def _parts_of(jobs: int, count: int, most: int) -> tuple[list[Group], Ints]:
+    """Return all groups of the ways to divide so many jobs, and ``[w, i]``, the place of the i-th group of way w."""
+    ways = partitions(jobs, count, most)
+    parts = sorted({part for way in ways for part in way})
+    place = {part: at for at, part in enumerate(parts)}
+    return parts, np.array([[place[part] for part in way] for way in ways])
 
 
 def _value(offers: Offers, members: Ints, at: Ints) -> Floats:

@@ -9,7 +9,7 @@ import pytest
 from joint_rounds import joint_round
 
 from muri_opt import Job
-from muri_opt.systems.joint.cyclic_period import best_order, least_pair_period
+from muri_opt.systems.joint.cyclic_period import best_order, least_pair_period, least_period
 from muri_opt.systems.joint.job_model import model_of
 from muri_opt.systems.muri import best_period
 
@@ -86,3 +86,15 @@ def test_every_two_jobs_at_once_have_the_periods_of_each_two_by_themselves(slots
         for second in range(12):
             period, _ = best_order([tuple(times[:, first].tolist()), tuple(times[:, second].tolist())])
             assert found[first, second] == period
+
+
+@pytest.mark.parametrize("word", [np.float32, np.int64])
+@pytest.mark.parametrize(("jobs", "slots"), [(1, 1), (1, 3), (2, 2), (2, 4), (3, 3), (3, 4), (4, 4)])
+def test_few_groups_have_the_periods_of_many(jobs, slots, word):
+    stages = [np.random.default_rng(job).integers(0, 50, size=(slots, 30)).astype(word) for job in range(jobs)]
+    few = least_period(stages)
+    many = least_period([np.tile(times, 100) for times in stages])
+    assert (few.dtype, many.dtype) == (word, word)
+    assert many.tolist() == few.tolist() * 100
+    for group, period in enumerate(few.tolist()):
+        assert best_order([tuple(times[:, group].tolist()) for times in stages])[0] == period
