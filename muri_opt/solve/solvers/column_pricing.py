@@ -29,6 +29,7 @@ WIDE = 2_000
 _TIMES_ROWS = 10
 _BATCH = 400
 _OF_A_ROW = 10
+"""Columns of every row that pricing begins with."""
 _TOLERANCE = 1e-6
 _PRICING = 1e-8
 """Work to price a coefficient."""
@@ -73,6 +74,7 @@ class _Pricing:
     work: float = 0.0
 
     def within(self, budget: Budget) -> Priced | None:
+        """Return what was found before, if its work is left in the budget, else price them now."""
         left = budget.left().work
         if self.found is not None and (left is None or left > self.work):
             budget.spend(self.work)
