@@ -8,6 +8,8 @@ from muri_opt.rounds.amounts import Ints
 from muri_opt.systems.joint.job_model import Floats
 
 _HALVINGS = 40
+_FEW, _FEW_SIZES = 3, 12
+"""Groups, and sizes between both ends of the price, up to which these are looked at one by one."""
 
 
 def best_sizes(value: Floats, counts: Ints, gpus: int) -> tuple[Ints, float]:
@@ -28,31 +30,60 @@ def best_sizes(value: Floats, counts: Ints, gpus: int) -> tuple[Ints, float]:
 def _price(value: Floats, counts: Ints, gpus: int) -> tuple[float, Ints]:
     """Return the price by bisection, and which count each group asks for at it.
 
-    No group asks for more GPUs where they are dearer: one that asks for the same at both ends is not looked at again.
+    No group asks for more GPUs where they are dearer: those that ask for the same at both ends are left out in time.
     """
     asked = value.argmax(axis=1)
     if int(counts[asked].sum()) <= gpus:
         return 0.0, asked
-    low, high = 0.0, float((value[:, 1:] / counts[1:]).max(initial=0.0)) * (1 + 1e-9) + 1e-300
+    low, high = 0.0, float((value[:, 1:].max(axis=0) / counts[1:]).max(initial=0.0)) * (1 + 1e-9) + 1e-300
     chosen = np.zeros(len(value), dtype=np.int64)
     open_, cheap, dear = np.arange(len(value)), asked, chosen.copy()
-    settled = 0
-    for _ in range(_HALVINGS):
+    left = gpus
+    for turn in range(_HALVINGS):
+        if len(open_) <= _FEW and int((cheap - dear).sum()) <= _FEW_SIZES:
+            high, chosen[open_] = _price_of_few(value, counts, cheap, dear, left, (low, high), _HALVINGS - turn)
+            break
         middle = (low + high) / 2
         asked = (value - middle * counts).argmax(axis=1)
-        total = settled + int(counts[asked].sum())
-        if total <= gpus:
+        total = int(counts[asked].sum())
+        if total <= left:
             high, dear = middle, asked
             chosen[open_] = asked
-            if total == gpus:
+            if total == left:
                 break
         else:
             low, cheap = middle, asked
         moves = cheap != dear
-        if not moves.all():
-            settled += int(counts[dear[~moves]].sum())
+        if 3 * np.count_nonzero(moves) < 2 * len(moves):  # to leave out few takes longer than to look at them again
+            left -= int(counts[dear[~moves]].sum())
             chosen[open_[~moves]] = dear[~moves]
             open_, value, cheap, dear = open_[moves], value[moves], cheap[moves], dear[moves]
+    return high, chosen
+
+
+def _price_of_few(
+    value: Floats, counts: Ints, cheap: Ints, dear: Ints, left: int, ends: tuple[float, float], halvings: int
+) -> tuple[float, list[int]]:
+    """Return the same for few groups that have few sizes between those they ask for at both ends of the price.
+
+    In plain numbers: of so few the calls take longer than what they do.
+    """
+    low, high = ends
+    options = [
+        [*zip(range(first, last + 1), counts[first : last + 1].tolist(), own[first : last + 1].tolist(), strict=True)]
+        for own, first, last in zip(value, dear.tolist(), cheap.tolist(), strict=True)
+    ]
+    chosen: list[int] = dear.tolist()
+    for _ in range(halvings):
+        middle = (low + high) / 2
+        asked = [max(own, key=lambda one: one[2] - middle * one[1]) for own in options]
+        total = sum(count for _, count, _ in asked)
+        if total <= left:
+            high, chosen = middle, [place for place, _, _ in asked]
+            if total == left:
+                break
+        else:
+            low = middle
     return high, chosen
 
 
@@ -64,7 +95,7 @@ def _fill(value: Floats, counts: Ints, chosen: Ints, left: int) -> None:
     rows = np.arange(len(value))
     best, sizes = np.zeros(len(value)), np.zeros(len(value), dtype=np.int64)
     while left > 0 and len(value):
-        best[rows], sizes[rows] = _next_sizes(value[rows], counts, chosen[rows], left)
+        best[rows], sizes[rows] = _next_sizes(value, counts, rows, chosen[rows], left)
         group = int(best.argmax())
         if best[group] <= 0:
             return
@@ -75,16 +106,16 @@ def _fill(value: Floats, counts: Ints, chosen: Ints, left: int) -> None:
         rows = np.flatnonzero(beyond)
 
 
-def _next_sizes(value: Floats, counts: Ints, chosen: Ints, left: int) -> tuple[Floats, Ints]:
-    """Return what each group would gain for each GPU more by its best larger size, 0 if it has none, and that size.
+def _next_sizes(value: Floats, counts: Ints, rows: Ints, chosen: Ints, left: int) -> tuple[Floats, Ints]:
+    """Return what groups would gain for each GPU more by their best larger size, at most 0 if none has any, and that.
 
     Of larger sizes only so many can be within reach as GPUs are left.
     """
-    every = np.arange(len(value))
     sizes = np.minimum(chosen[:, None] + np.arange(1, 1 + min(left, len(counts) - 1)), len(counts) - 1)
-    more = counts[sizes] - counts[chosen][:, None]
-    gain = value[every[:, None], sizes] - value[every, chosen][:, None]
-    able = (more > 0) & (more <= left) & (gain > 0)
-    ratio = np.where(able, gain / np.maximum(more, 1), 0.0)
+    more = counts.take(sizes) - counts[chosen][:, None]
+    gain = value.take(sizes + len(counts) * rows[:, None]) - value[rows, chosen][:, None]
+    ratio = gain / np.maximum(more, 1)
+    ratio[(more == 0) | (more > left)] = 0.0
     best = ratio.argmax(axis=1)
+    every = np.arange(len(rows))
     return ratio[every, best], sizes[every, best]
