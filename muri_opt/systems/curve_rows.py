@@ -85,21 +85,19 @@ def _rounded(rates: Floats, digits: Ints) -> Ints:
 
 
 def _between(counts: Ints, speeds: Ints, sizes: Ints) -> tuple[Ints, Ints]:
-    """Return the speeds at all counts from 0 on, table after table, and how many each table has."""
+    """Return the speeds at all counts from 0 on, table after table, and how many each table has.
+
+    From a count to the next that is told, ``gap`` further, the time of an iteration changes evenly: after k steps the
+    speed is gap x low x high / (gap x high + k x (low - high)), which for k = 0 is ``low``.
+    """
     places = np.arange(len(counts)) + np.repeat(np.arange(1, len(sizes) + 1), sizes)
-    known, at = np.zeros((2, len(counts) + len(sizes)), dtype=np.int64)  # with an entry for 0 GPUs before each table
-    known[places], at[places] = speeds, counts
+    low, at = np.zeros((2, len(counts) + len(sizes)), dtype=np.int64)  # with an entry for 0 GPUs before each table
+    low[places], at[places] = speeds, counts
     last = np.cumsum(sizes + 1) - 1
-    gap, high = np.diff(at, append=0), np.append(known[1:], 0)
-    gap[last] = 1
-    found = np.repeat(known, gap)
-    inside = np.flatnonzero(gap > 1)
-    if len(inside):
-        begin, wide, low, high = (np.cumsum(gap) - gap)[inside], gap[inside], known[inside], high[inside]
-        each = wide - 1
-        k = 1 + np.arange(int(each.sum())) - np.repeat(np.cumsum(each) - each, each)
-        divisor = np.repeat(wide * high, each) + k * np.repeat(low - high, each)
-        about = np.repeat(wide.astype(np.float64) * low * high, each)
-        between = quotient_down(np.repeat(wide * low * high, each), about, divisor)
-        found[np.repeat(begin, each) + k] = np.maximum(between, 1)
-    return found, at[last] + 1
+    gap, high = np.diff(at, append=0), np.append(low[1:], 0)
+    gap[last], high[last] = 1, low[last]
+    begin = np.cumsum(gap) - gap
+    k = np.arange(int(gap.sum())) - np.repeat(begin, gap)
+    divisor = np.repeat(gap * high, gap) + k * np.repeat(low - high, gap)
+    about = np.repeat(gap.astype(np.float64) * low * high, gap)
+    return quotient_down(np.repeat(gap * low * high, gap), about, divisor), at[last] + 1

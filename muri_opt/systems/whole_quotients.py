@@ -24,9 +24,10 @@ def quotient_down(dividend: Ints, about: Floats, divisor: Ints) -> Ints:
     >>> quotient_down(dividend, np.array([1e24]), np.array([3 * 10**11])).item()
     3333333333333
     """
-    guess, rest = _nearly(dividend, about, divisor)
-    guess += rest >= divisor  # to divide whole numbers takes several times as long as to compare them
-    guess -= rest < 0
+    guess, rest = _nearly(dividend, about, divisor)  # to divide whole numbers takes several times as long
+    wrong = rest.view(np.uint64) >= divisor.view(np.uint64)  # what is below 0 is large without a sign
+    if wrong.any():
+        guess += np.where(rest < 0, -1, wrong)
     return guess
 
 
@@ -38,8 +39,10 @@ def quotient_up(dividend: Ints, about: Floats, divisor: Ints) -> Ints:
     """
     guess, rest = _nearly(dividend, about, divisor)
     guess += rest > 0
-    guess += rest > divisor
-    guess -= rest <= -divisor
+    more, less = rest > divisor, rest <= -divisor
+    if more.any() or less.any():
+        guess += more
+        guess -= less
     return guess
 
 

@@ -72,3 +72,15 @@ def test_quotients_that_come_out_even_are_not_missed_by_one():
         assert quotient_up(words, about, divisor).tolist() == [
             -(-a // b) for a, (_, b) in zip(whole, some, strict=True)
         ]
+
+
+def test_quotients_of_tables_are_those_of_their_rows():
+    draw = Random(11)
+    divisor = np.array([[draw.randrange(1, 1 << 30)] for _ in range(40)], dtype=np.int64)
+    quotient = np.array([[draw.randrange(1, 1 << 49) for _ in range(25)] for _ in range(40)], dtype=np.int64)
+    for change in (-1, 0, 1):
+        words = quotient * divisor + change  # beyond a word, as the sums below are not
+        whole = quotient.astype(object) * divisor.astype(object) + change
+        about = whole.astype(np.float64)
+        assert quotient_down(words, about, divisor).tolist() == (whole // divisor.astype(object)).tolist()
+        assert quotient_up(words, about, divisor).tolist() == (-(-whole // divisor.astype(object))).tolist()
