@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Final, Generic, TypeVar
 
 V = TypeVar("V")
 _Key = int | tuple[int, Hashable]
 """The identity of an object, with what stands beside it if that is anything."""
+Read = Callable[[Sequence[int]], Iterable[V]]
 LEAST: Final = 64
 """Values that are kept however few things there are."""
 
@@ -52,30 +53,57 @@ class KeptByObject(Generic[V]):
         """Return what is known of each of many objects, sooner than one by one; by default ``None`` is beside each."""
         ids = map(id, things)
         keys: list[_Key] = list(ids) if besides is None else list(zip(ids, besides, strict=True))
+        return [None if one is None else one[1] for one in self._found(keys)]
+
+    def all_of(self, things: Sequence[object], besides: Iterable[Hashable], read: Read[V]) -> list[V]:
+        """Return the values of many objects: ``read`` yields those of the objects at places where none is known.
+
+        Of objects that are the same, with the same beside them, the first is read.
+
+        >>> plans, kept = [(1, 2), (3, 4)], KeptByObject[int]()
+        >>> kept.all_of([*plans, plans[0]], "+++", lambda places: [sum(plans[place]) for place in places])
+        [3, 7, 3]
+        """
+        keys = list(zip(map(id, things), besides, strict=True))
+        found = self._found(keys)
+        unknown = [place for place, one in enumerate(found) if one is None]
+        if unknown:
+            first = _first_places([keys[place] for place in unknown], unknown)
+            places = sorted(first.values()) if first else unknown
+            new = list(zip([things[place] for place in places], read(places), strict=True))
+            for place, one in zip(places, new, strict=True):
+                found[place] = one
+            for place in unknown if first else ():
+                found[place] = found[first[keys[place]]]
+            if len(self._used) + len(new) > self._most:
+                self._before, self._used = self._used, {}
+            self._used.update(zip([keys[place] for place in places], new, strict=True))
+        return [one[1] for one in found if one is not None]
+
+    def _found(self, keys: Sequence[_Key]) -> list[tuple[object, V] | None]:
+        """Return what is kept by keys; what was kept before is used again."""
         found = list(map(self._used.get, keys))
-        for place, one in enumerate(found):
-            if one is None:
-                found[place] = known = self._before.get(keys[place])
+        if self._before and None in found:
+            unused = [place for place, one in enumerate(found) if one is None]
+            again = [self._before.get(keys[place]) for place in unused]
+            for place, known in zip(unused, again, strict=True):
                 if known is not None:
+                    found[place] = known
                     self._keep(keys[place], known)
-        return [None if one is None else one[1] for one in found]
+        return found
 
     def put(self, thing: object, beside: Hashable, value: V) -> None:
         """Keep a value."""
         self._keep(id(thing) if beside is None else (id(thing), beside), (thing, value))
 
-    def put_all(self, things: Sequence[object], besides: Iterable[Hashable], values: Iterable[V]) -> None:
-        """Keep the values of many objects, sooner than one by one."""
-        if len(self._used) + len(things) > self._most:
-            for thing, beside, value in zip(things, besides, values, strict=True):
-                self.put(thing, beside, value)
-            return
-        keys = [
-            id(thing) if beside is None else (id(thing), beside) for thing, beside in zip(things, besides, strict=True)
-        ]
-        self._used.update(zip(keys, zip(things, values, strict=True), strict=True))
-
     def _keep(self, key: _Key, found: tuple[object, V]) -> None:
         if len(self._used) >= self._most:
             self._before, self._used = self._used, {}
         self._used[key] = found
+
+
+def _first_places(keys: Sequence[tuple[int, Hashable]], places: Sequence[int]) -> dict[_Key, int]:
+    """Return the first place of each key, or nothing where all objects are different: that is told sooner."""
+    if len({identity for identity, _ in keys}) == len(keys):
+        return {}
+    return dict(zip(reversed(keys), reversed(places), strict=True))

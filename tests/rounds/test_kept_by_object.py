@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from hypothesis import given, strategies as st
 
 from muri_opt.rounds.kept_by_object import KeptByObject
@@ -30,13 +32,32 @@ def test_what_is_kept_is_what_was_put_and_the_last_used_are_kept(most: int, call
         assert kept.get(things[number], "other") is None
 
 
-@given(st.integers(1, 6), st.lists(st.integers(0, 9), unique=True))
-def test_many_values_are_kept_as_one_by_one(most: int, numbers: list[int]) -> None:
-    things, besides = [[number] for number in numbers], [None if number % 2 else "beside" for number in numbers]
-    together, singly = KeptByObject[int](most), KeptByObject[int](most)
-    together.put_all(things, besides, numbers)
-    for thing, beside, number in zip(things, besides, numbers, strict=True):
-        singly.put(thing, beside, number)
-    found = [(together.get(*one), singly.get(*one)) for one in zip(things, besides, strict=True)]
-    assert all(one == other for one, other in found)
-    assert len(together) == len(singly)
+@given(st.integers(1, 6), st.lists(st.lists(st.tuples(st.integers(0, 9), st.booleans()), max_size=12), max_size=6))
+def test_all_of_many_are_read_once_and_kept(most: int, calls: list[list[tuple[int, bool]]]) -> None:
+    things, kept = [[number] for number in range(10)], KeptByObject[tuple[int, bool]](most)
+    for asked in calls:
+        kept.expect(len(asked))
+        numbers, besides = [number for number, _ in asked], [beside for _, beside in asked]
+        known = kept.get_all([things[number] for number in numbers], besides)
+        read = list[tuple[int, bool]]()
+
+        def values(
+            places: Sequence[int], asked: list[tuple[int, bool]] = asked, read: list[tuple[int, bool]] = read
+        ) -> list[tuple[int, bool]]:
+            read.extend(asked[place] for place in places)
+            return [asked[place] for place in places]
+
+        assert kept.all_of([things[number] for number in numbers], besides, values) == asked
+        unknown = [one for one, found in zip(asked, known, strict=True) if found is None]
+        assert read == list(dict.fromkeys(unknown))  # each once, in the order of their first places
+        assert kept.get_all([things[number] for number in numbers], besides) == asked
+        assert len(kept) <= 2 * max(most, 2 * len(asked), *map(len, calls), *(2 * len(one) for one in calls))
+
+
+def test_jobs_of_a_round_before_are_forgotten_after_some_others() -> None:
+    kept = KeptByObject[int](2)
+    for turn in range(9):
+        things = [[turn, number] for number in range(3)]
+        kept.expect(len(things))
+        kept.all_of(things, [None] * 3, lambda places: places)
+        assert len(kept) <= 2 * 2 * 3

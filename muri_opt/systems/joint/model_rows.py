@@ -10,6 +10,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from operator import attrgetter
 from typing import Final
 
@@ -82,7 +83,8 @@ class _Said:
         shares = np.array([own is not None for own in times], dtype=np.bool_)
         said = [own for own in times if own is not None]
         stages = np.zeros((len(jobs), len(said[0]) if said else 0), dtype=np.int64)
-        stages[shares] = _nanoseconds(np.array(said, dtype=np.float64).reshape(len(said), stages.shape[1]))
+        every = np.fromiter(chain.from_iterable(said), dtype=np.float64, count=len(said) * stages.shape[1])
+        stages[shares] = _nanoseconds(every.reshape(len(said), stages.shape[1]))
         return cls(
             gpus=np.array(gpus, dtype=np.int64),
             seconds=np.array(seconds, dtype=np.float64),

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import chain
+from operator import attrgetter
 from typing import Any, Final
 
 import numpy as np
@@ -24,8 +25,11 @@ from muri_opt.systems.whole_quotients import MOST_QUOTIENT, quotient_up
 
 Ways = tuple[PlanWay, ...]
 _Known = tuple[Row, RankedPlans]
-_KNOWN: Final = KeptByObject[_Known]()
-"""The row of a model and its plans, by the very table or plans that a job keeps from round to round."""
+_beside_table: Final = attrgetter("gpus", "iteration_seconds", "stage_seconds")
+_beside_plans: Final = attrgetter("gpus", "cpus", "memory_gib", "guarantee")
+"""What the model of a job depends on besides the very table or plans that it keeps from round to round."""
+_KNOWN: Final = {(full, powers): KeptByObject[_Known]() for full in (False, True) for powers in (False, True)}
+"""The row of a model and its plans, by whether stages are full and GPUs powers of two, and by that table or plans."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -36,7 +40,8 @@ class Models:
     whether it can be in a group, ``stages[t]`` are then the times of its stages in a period of ``base[t]``.
     ``least[t]`` are the fewest GPUs it can have, of this cluster or a larger one, ``first[t]`` its period with those,
     and ``largest[t]`` the end of its table. ``plans[t]`` are those it runs by, if any. Numbers that a
-    word has no room for are whole numbers of Python. ``kinds`` is ``kind`` as a list, to be read one at a time, and
+    word has no room for are whole numbers of Python. ``are_planned`` says whether any job runs by plans. ``counts`` are
+    the numbers of GPUs that a job of any model can have, ``kinds`` is ``kind`` as a list, to be read one at a time, and
     ``timed`` has the periods and orders of groups on so many GPUs that were asked for.
     """
 
@@ -49,6 +54,8 @@ class Models:
     first: NDArray[Any]
     largest: Ints
     plans: tuple[RankedPlans, ...]
+    are_planned: bool
+    counts: Ints
     rows: tuple[Row, ...] = field(repr=False)
     kinds: list[int] = field(repr=False)
     timed: dict[tuple[tuple[int, ...], int], tuple[int, tuple[int, ...]]] = field(default_factory=dict, repr=False)
@@ -83,6 +90,8 @@ class Models:
             first=numbers[head + least],
             largest=length - 1,
             plans=tuple(plans),
+            are_planned=any(own is not NO_PLANS for own in plans),
+            counts=np.flatnonzero(period.any(axis=0)),
             rows=tuple(rows),
             kinds=kinds,
         )
@@ -125,56 +134,35 @@ class Models:
             known = self._ways[kind] = self.plans[kind].ways
         return known
 
-    @property
-    def are_planned(self) -> bool:
-        """Whether any job runs by plans."""
-        return any(plans.shapes for plans in self.plans)
-
 
 def _known(jobs: Sequence[Job], *, full: bool, powers: bool) -> list[_Known]:
     """Return the rows of jobs and the plans they run by, from a round before if they kept their tables or plans."""
-    _KNOWN.expect(len(jobs))
-    keys = [_kept_by(job, full, powers) for job in jobs]
-    kept, said = [one for one, _ in keys], [beside for _, beside in keys]
-    found = _KNOWN.get_all(kept, said)
-    unknown = [place for place, known in enumerate(found) if known is None]
-    if unknown:
-        first: dict[tuple[int, Hashable], int] = {}
-        alike = [first.setdefault((id(kept[place]), said[place]), place) for place in unknown]
-        read = [*_read(jobs, [*first.values()], full=full, powers=powers)]
-        for place, known in zip(first.values(), read, strict=True):
-            found[place] = known
-        _KNOWN.put_all([kept[place] for place in first.values()], [said[place] for place in first.values()], read)
-        for place, like in zip(unknown, alike, strict=True):
-            found[place] = found[like]
-    return [known for known in found if known is not None]
+    known = _KNOWN[full, powers]
+    known.expect(len(jobs))
+    kept = [job.scaling if job.plans is None else job.plans for job in jobs]
+    besides = [_beside_table(job) if job.plans is None else _beside_plans(job) for job in jobs]
+    return known.all_of(kept, besides, lambda places: _read(jobs, places, full=full, powers=powers))
 
 
-def _kept_by(job: Job, full: bool, powers: bool) -> tuple[object, Hashable]:
-    """Return the object that a job keeps from round to round, and what else its model depends on."""
-    if job.plans is not None:
-        return job.plans, (job.gpus, job.cpus, job.memory_gib, job.guarantee)
-    return job.scaling, (job.gpus, job.iteration_seconds, job.stage_seconds, full, powers)
-
-
-def _read(jobs: Sequence[Job], places: Sequence[int], *, full: bool, powers: bool) -> Iterator[_Known]:
-    """Yield the rows of the jobs at some places: of all at once, and by itself of each that this is not possible of."""
+def _read(jobs: Sequence[Job], places: Sequence[int], *, full: bool, powers: bool) -> list[_Known]:
+    """Return the rows of the jobs at some places: of all at once, and by itself of each of which that cannot be."""
+    read: dict[int, _Known | None] = dict.fromkeys(places)
     plain = [place for place in places if jobs[place].plans is None]
-    planned = [place for place in places if jobs[place].plans is not None]
     rows = rows_of([jobs[place] for place in plain], full=full, powers=powers)
-    read: dict[int, _Known | None] = {
-        place: None if row is None else (row, NO_PLANS) for place, row in zip(plain, rows, strict=True)
-    }
-    read.update(zip(planned, plan_rows_of([jobs[place] for place in planned]), strict=True))
-    for place in places:
-        known = read[place]
-        if known is None:
-            try:
-                model = model_of(jobs[place], full=full, powers=powers)
-            except InputError as error:
-                raise error.inside(f"jobs[{place}] ({jobs[place].id!r})") from None
-            known = row_of(model), model.plans
-        yield known
+    read.update((place, (row, NO_PLANS)) for place, row in zip(plain, rows, strict=True) if row is not None)
+    if len(plain) < len(places):
+        planned = [place for place in places if jobs[place].plans is not None]
+        read.update(zip(planned, plan_rows_of([jobs[place] for place in planned]), strict=True))
+    return [_read_alone(jobs, place, full, powers) if known is None else known for place, known in read.items()]
+
+
+def _read_alone(jobs: Sequence[Job], place: int, full: bool, powers: bool) -> _Known:
+    """Return the row of one job, or refuse it with its place."""
+    try:
+        model = model_of(jobs[place], full=full, powers=powers)
+    except InputError as error:
+        raise error.inside(f"jobs[{place}] ({jobs[place].id!r})") from None
+    return row_of(model), model.plans
 
 
 def _kinds(known: Sequence[_Known]) -> tuple[list[int], list[Row], list[RankedPlans]]:

@@ -80,8 +80,8 @@ def worth_of(round_: Round, models: Models, rules: JointRules) -> Worth:
     parts = CHANCES if rules.chance else 1
     unit, service = max(1, gpus * kappa.denominator * parts), service_left(round_, models, rules)
     if rules.power is None:
-        counts = np.flatnonzero((models.period > 0).any(axis=0))
-        period = models.period.take(counts, axis=1)[models.kind]
+        counts = models.counts
+        period = models.period[models.kind[:, None], counts]
         behind = Behind.guessed(round_.jobs, service) if rules.chance else Behind.known(service)
         new = least_cost(period, counts, behind.each, gpus * kappa.denominator * parts, kappa.numerator)
     else:
