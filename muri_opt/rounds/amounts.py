@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Final
 
 import numpy as np
@@ -18,6 +19,7 @@ from muri_opt.rounds.tenant_tree import lines_above
 Ints = NDArray[np.int64]
 UNLIMITED: Final = 1 << 50
 """Stands for a limit that was left out; larger than any amount a round can hold."""
+_asked: Final = attrgetter("gpus", "cpus", "memory_gib")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -47,7 +49,7 @@ class Amounts:
         """Return the arrays of a cluster and its jobs."""
         nodes, lines = cluster.nodes, lines_above(cluster.tenants)
         place = {tenant.id: position for position, tenant in enumerate(cluster.tenants)}
-        asks = [(job.gpus, job.cpus, job.memory_gib) for job in jobs]
+        asks = list(map(_asked, jobs))
         kinds = {one: number for number, one in enumerate(set(asks))}  # most jobs ask for what others ask
         needs = np.array([(one[0], *_with_each_gpu(*one)) for one in kinds], dtype=np.int64).reshape(-1, 3)
         g, c, m = needs.T[:, [kinds[one] for one in asks]]

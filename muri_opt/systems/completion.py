@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Sequence
+from operator import attrgetter
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -27,6 +28,7 @@ _INT64: Final = 1 << 62
 _EXACT: Final = 1 << 53
 """Whole numbers below it are exact as floats."""
 _DIGITS: Final = 4
+_restart_with: Final = attrgetter("restart_seconds", "gpus")
 
 
 class Behind(NamedTuple):
@@ -47,13 +49,12 @@ class Behind(NamedTuple):
         That is at least a second and a restart with the GPUs they ask for: nothing can be learned of a job in less, and
         jobs that changed places sooner would do nothing but restart.
         """
-        said = {(job.restart_seconds, job.gpus) for job in jobs}
+        said = list(map(_restart_with, jobs))
         least = {
             (seconds, gpus): max(MILLISECONDS_PER_SECOND, gpu_milliseconds((seconds or 0.0) * gpus))
-            for seconds, gpus in said
+            for seconds, gpus in set(said)
         }
-        each = [max(amount, least[job.restart_seconds, job.gpus]) for amount, job in zip(expected, jobs, strict=True)]
-        return cls(likely_behind(each), CHANCES)
+        return cls(likely_behind(list(map(max, expected, map(least.__getitem__, said)))), CHANCES)
 
     @classmethod
     def by_attained(cls, jobs: Sequence[Job]) -> Behind:
@@ -136,7 +137,7 @@ def least_cost(period: NDArray[Any], counts: Ints, behind: Ints, fixed: int, eac
     widest = int(counts.max(initial=0))
     most = (fixed + each * int(behind.max(initial=0)) * widest) * int(period.max(initial=0))
     word = np.int64 if most < _INT64 else object
-    times = period.astype(word)
+    times = period.astype(word, copy=False)
     cost = (fixed + each * behind[:, None].astype(word) * counts.astype(word)) * times
     never = most + 1
     least: NDArray[Any] = np.where(times > 0, cost, never).min(axis=1, initial=never)

@@ -201,20 +201,21 @@ def _waiting(
     known: dict[tuple[int, ...], Waiting] = {}
     found = []
     for job, demand in zip(jobs, map(tuple, demands), strict=True):
-        look_at_clock()
+        said = round_.jobs[job]
         if demand not in known:
+            look_at_clock()
             binding = rules.of(job)
             ways = () if changes is None else changes.of(job, binding)
             remedy = change_text(ways[0]) if ways else binding.remedy
             known[demand] = Waiting(
-                job=round_.jobs[job].id, reason=binding.reason, detail=binding.detail, remedy=remedy, changes=ways
+                job=said.id, reason=binding.reason, detail=binding.detail, remedy=remedy, changes=ways
             )
-        stops = round_.jobs[job].state == "running" and not round_.waits_by_order[job]
+        stops = said.state == "running" and not round_.waits_by_order[job]
         alike = known[demand]
         reason = WaitingReason.STOPPED if stops else alike.reason
         found.append(
             Waiting(
-                job=round_.jobs[job].id,
+                job=said.id,
                 reason=reason,
                 detail=alike.detail,
                 remedy=alike.remedy,

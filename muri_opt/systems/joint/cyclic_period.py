@@ -112,13 +112,16 @@ def best_order(stages: list[tuple[int, ...]]) -> tuple[int, tuple[int, ...]]:
 
 def _period(stages: Sequence[NDArray[Any]], starts: Slots, total: NDArray[Any], longest: NDArray[Any]) -> NDArray[Any]:
     """Return the periods of groups that begin in such slots, in ``total``; ``longest`` is room for one slot of them."""
-    slots = len(stages[0])
-    for slot in range(slots):
-        first, *others = (times[(slot - start) % slots] for times, start in zip(stages, starts, strict=True))
+    for slot in range(len(stages[0])):
+        first, *others = [
+            times[slot - start] for times, start in zip(stages, starts, strict=True)
+        ]  # below 0: from the end
         for times in others[:-1]:
             first = np.maximum(first, times)
         last = others[-1] if others else first
-        np.maximum(first, last, out=longest if slot else total)
         if slot:
+            np.maximum(first, last, out=longest)
             np.add(total, longest, out=total)
+        else:
+            np.maximum(first, last, out=total)
     return total

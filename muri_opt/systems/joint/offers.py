@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -51,16 +52,16 @@ class Offers:
     @classmethod
     def of(cls, round_: Round, models: Models, worth: Worth, rules: JointRules) -> Offers:
         """Return the offers of all jobs of a round where each goes on as it is, or starts."""
-        counts = np.append(0, np.flatnonzero((models.period > 0).any(axis=0)))
-        period = np.ascontiguousarray(models.period.take(counts, axis=1), dtype=np.float64)
-        rate = np.divide(1.0, period, out=np.zeros_like(period), where=period > 0)
+        counts = np.append(0, models.counts)
+        period = models.period.take(counts, axis=1).astype(np.float64)
+        period[period == 0] = np.inf
         regions = Regions.of(round_)
         asked = np.unique(models.least[models.least == models.largest])  # by jobs that cannot have fewer
         return cls(
             kind=models.kind,
             work=worth.work.astype(np.float64) / worth.unit,
             counts=counts,
-            rate=rate,
+            rate=1.0 / period,
             grid=np.flatnonzero(np.isin(counts, [*_GRID, *asked])),
             stages=_stage_times(models, period, len(round_.resources)),
             shares=models.shares[models.kind],
@@ -87,42 +88,44 @@ class Offers:
         at = np.minimum(np.searchsorted(self.counts, gpus), len(self.counts) - 1)
         return np.where(self.counts[at] == gpus, at, 0)
 
-    def pairs(self, jobs: Ints) -> NDArray[Any]:
-        """Return ``[s, b, i, j]``, what two jobs of each row b add on the s-th size, 0 where they cannot share it."""
-        value = self._pair_speeds(jobs)
-        able = self.shares[jobs]
+    def pairs(self, jobs: Ints, able: NDArray[np.bool_], reach: Ints | None = None) -> NDArray[np.float32]:
+        """Return ``[s, b, i, j]``, what two able jobs of each row b add on the s-th size, 0 where they cannot share it.
+
+        Where a ``reach`` is given, pairs of a row with one of the jobs from place ``reach[s, b]`` on may be left out.
+        """
         both = able[:, :, None] & able[:, None, :]
         if self.meet is not None:
             both &= self.meet[self.spot[jobs][:, :, None], self.spot[jobs][:, None, :]]
-        work, charge = self.work[jobs].astype(np.float32), self.charge[jobs].astype(np.float32)
-        together, paid = work[:, :, None] + work[:, None, :], charge[:, :, None] + charge[:, None, :]
-        factor = np.float32(1 / self.slowdown[1])
-        all_able, charged = both.all(), self.charge.any()
-        for speed, gpus in zip(value, self.sizes.astype(np.float32), strict=True):
-            speed *= factor
-            if not all_able:
-                speed *= both
-            speed *= together
-            if charged:
-                speed -= paid * gpus
+        work = self.work[jobs].astype(np.float32)
+        together = work[:, :, None] + work[:, None, :]
+        if not both.all():
+            together *= both
+        value = self._pair_values(jobs, together, reach)
+        if self.charge.any():
+            charge = self.charge[jobs].astype(np.float32)
+            paid = charge[:, :, None] + charge[:, None, :]
+            for own, gpus in zip(value, self.sizes.astype(np.float32), strict=True):
+                own -= paid * gpus
         return value
 
-    def _pair_speeds(self, jobs: Ints) -> NDArray[np.float32]:
-        """Return ``[s, b, i, j]``, iterations a nanosecond of two jobs of each row b on the s-th size."""
-        kinds, of = np.unique(self.kind[jobs], return_inverse=True)
-        of = of.reshape(jobs.shape)
-        times = np.moveaxis(self.stages[:, kinds][:, :, self.grid], 2, 1)
-        if len(kinds) ** 2 <= jobs.size * jobs.shape[1]:  # few models: each two of them once
-            each: NDArray[Any] = 1.0 / least_pair_period(times)
-            both_of = of[:, :, None] * len(kinds) + of[:, None, :]
-            return each.reshape(len(each), -1).take(both_of, axis=1)
-        speed = np.empty((len(self.grid), *jobs.shape, jobs.shape[1]), dtype=np.float32)
-        for first in range(0, len(jobs), _ROWS):
-            mine = times.take(of[first : first + _ROWS], axis=2)  # in this order in memory, too
-            for size, part in enumerate(speed[:, first : first + _ROWS]):
-                own = mine[:, size]
-                np.divide(1.0, least_pair_period(own), out=part)
-        return speed
+    def _pair_values(self, jobs: Ints, together: NDArray[np.float32], reach: Ints | None) -> NDArray[np.float32]:
+        """Return ``[s, b, i, j]``, what is worth ``together[b, i, j]`` an iteration over the period of both."""
+        of, models, factor = self.kind[jobs], len(self.rate), np.float32(1 / self.slowdown[1])
+        times = np.ascontiguousarray(np.moveaxis(self.stages[:, :, self.grid], 2, 1))
+        if models**2 <= jobs.size * jobs.shape[1]:  # few models: each two of them once
+            each: NDArray[Any] = 1.0 / least_pair_period(times) * factor
+            known: NDArray[Any] = each.reshape(len(each), -1).take(of[:, :, None] * models + of[:, None, :], axis=1)
+            known *= together
+            return known
+        value = np.zeros((len(self.grid), *together.shape), dtype=np.float32)
+        for size, found in enumerate(value):
+            widths = np.full(len(jobs), jobs.shape[1]) if reach is None else reach[size]
+            for rows, width in _of_similar_width(widths):
+                own = found[rows, :width, :width]
+                np.divide(1.0, least_pair_period(times[:, size].take(of[rows, :width], axis=1)), out=own)
+                own *= factor
+                own *= together[rows, :width, :width]
+        return value
 
     def groups(self, members: Ints) -> Floats:
         """Return ``[u, k]``, what each group of the jobs in a row of ``members`` adds on ``counts[k]`` GPUs."""
@@ -146,7 +149,7 @@ class Offers:
         size = cores.shape[2]
         each = [self.stages[:, self.kind[cores[:, :, j]][:, :, None], at][..., None] for j in range(size)]
         used, of = np.unique(at, return_inverse=True)
-        theirs = np.ascontiguousarray(np.swapaxes(self.stages[:, :, used][:, self.kind[others]], 2, 3))
+        theirs = self.stages[:, self.kind[others][:, None, :], used[:, None]]
         last = theirs[:, np.arange(len(at))[:, None, None], of.reshape(at.shape)]
         period = least_period([*each, last]) * np.float32(self.slowdown[size])
         work = self.work[cores].sum(axis=2)[:, :, None] + self.work[others][:, None, :]
@@ -161,15 +164,28 @@ class Offers:
         return value
 
 
+def _of_similar_width(widths: Ints) -> Iterator[tuple[slice, int]]:
+    """Yield rows up to the last of more than half the largest width, then the others, at most ``_ROWS`` at a time.
+
+    With them comes the largest width among them.
+    """
+    cut = int(np.flatnonzero(2 * widths > widths.max(initial=0))[-1:].sum()) + 1
+    for first, last in ((0, cut), (cut, len(widths))):
+        for start in range(first, last, _ROWS):
+            rows = slice(start, min(start + _ROWS, last))
+            if width := int(widths[rows].max()):
+                yield rows, width
+
+
 def _stage_times(models: Models, period: Floats, resources: int) -> NDArray[np.float32]:
-    """Return ``[r, t, k]``: nanoseconds of the stages in each period, infinite where a job cannot share."""
+    """Return ``[r, t, k]``: nanoseconds of the stages in each period, infinite as that is, or where none can share."""
     times = np.full((max(1, resources), *period.shape), np.inf, dtype=np.float32)
     able = slice(None) if models.shares.all() else np.flatnonzero(models.shares)
     if models.shares.any():
         part = (models.stages[able] / models.base[able, None]).astype(np.float64)
-        own, never = period[able], period[able] == 0
+        own = period[able]
         for stage, each in enumerate(part.T):
-            filled = np.ceil(own * each[:, None])
-            filled[never] = np.inf
-            times[stage, able] = filled
+            with np.errstate(invalid="ignore"):  # no time in an infinite period is not a number
+                filled = np.ceil(own * each[:, None])
+            times[stage, able] = filled if each.all() else np.where(np.isinf(own), np.inf, filled)
     return times

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,7 @@ from muri_opt.rounds.amounts import Ints
 from muri_opt.rounds.stopping import look_at_clock
 from muri_opt.systems.joint.job_model import Floats
 from muri_opt.systems.joint.offers import Offers
+from muri_opt.systems.joint.pair_reach import Reach
 
 _MOST_OTHERS = 96
 """Jobs of a block that are looked at as a further member of a group, those of the most value for a GPU."""
@@ -27,31 +28,35 @@ class Blocks:
     """Rows of jobs that may share with others of their row, in the order of what they offer for a GPU.
 
     ``jobs[b, i]`` is -1 at the end of a row that has fewer. ``pairing`` says which form pairs, from what each pair of a
-    row gains: rows, first and second jobs.
+    row gains: rows, first and second jobs. With a ``reach`` they are asked for at its price only, and no pairs are
+    looked at that are out of it.
     """
 
-    def __init__(self, offers: Offers, jobs: Ints, pairing: Pairing) -> None:
-        self.jobs, self.offers, self._pairing = jobs, offers, pairing
+    def __init__(self, offers: Offers, jobs: Ints, pairing: Pairing, reach: Reach | None = None) -> None:
+        self.jobs, self.offers, self._pairing, self._reach = jobs, offers, pairing, reach
         self._there = jobs >= 0
-        self._alone = np.where(self._there[..., None], offers.alone(jobs), 0.0)
         self._able: NDArray[np.bool_] = offers.shares[jobs] & self._there
         self._gpus = offers.counts.astype(np.float64)
         self._known: dict[float, tuple[Floats, Floats]] = {}
         self.share = offers.most_jobs > 1 and len(offers.grid) > 0 and bool(self._able.any())
         self._pairs = self._pair_values() if self.share else np.zeros((1, *jobs.shape, jobs.shape[1]), dtype=np.float32)
 
-    def _pair_values(self) -> NDArray[Any]:
+    @cached_property
+    def _alone(self) -> Floats:
+        """What each job adds alone with each count of GPUs."""
+        return np.where(self._there[..., None], self.offers.alone(self.jobs), 0.0)
+
+    def _pair_values(self) -> NDArray[np.float32]:
         """Return ``[s, b, i, j]``, what two jobs of each row b add on the s-th size, 0 where one never shares."""
+        if self._reach is not None:
+            return self.offers.pairs(self.jobs, self._able, self._reach.sizes)
         most = int(self._able.sum(axis=1).max())
         if most == self.jobs.shape[1]:
-            found = self.offers.pairs(self.jobs)
-            return found if self._able.all() else found * (self._able[:, :, None] & self._able[:, None, :])
+            return self.offers.pairs(self.jobs, self._able)
         # Those that can share are put together first: who cannot is not looked at.
         own = np.argsort(~self._able, axis=1, kind="stable")[:, :most]
         rows = np.arange(len(own))[:, None]
-        able = self._able[rows, own]
-        among = self.offers.pairs(self.jobs[rows, own])
-        among *= able[:, :, None] & able[:, None, :]
+        among = self.offers.pairs(self.jobs[rows, own], self._able[rows, own])
         found = np.zeros((len(among), *self.jobs.shape, self.jobs.shape[1]), dtype=np.float32)
         found[:, rows[:, :, None], own[:, :, None], own[:, None, :]] = among
         return found
@@ -63,7 +68,10 @@ class Blocks:
         return self._known[price]
 
     def _profits(self, price: float) -> tuple[Floats, Floats]:
-        alone = np.maximum(0.0, (self._alone - price * self._gpus).max(axis=2))
+        if self._reach is None:
+            alone = np.maximum(0.0, (self._alone - price * self._gpus).max(axis=2))
+        else:
+            alone = self._reach.alone
         cost = (price * self.offers.sizes).astype(np.float32) if self.share else np.zeros(1, dtype=np.float32)
         most = self._pairs[0] - cost[0]
         other = np.empty_like(most)
@@ -109,35 +117,49 @@ class Blocks:
     def _join(
         self, row: Ints, members: Ints, profit: Floats, free: NDArray[np.bool_], alone: Floats, price: float
     ) -> tuple[Ints, Ints, Floats]:
-        """Return which groups a free job of their row joins, that job, and what they gain then."""
-        look_at_clock()
-        place, count = _places(row, profit, len(self.jobs))
-        cores = np.full((len(self.jobs), int(count.max(initial=0)), members.shape[1]), -1, dtype=np.int64)
-        of = np.full(cores.shape[:2], -1, dtype=np.int64)
-        cores[row, place], of[row, place] = members, np.arange(len(row))
-        most = min(_MOST_OTHERS, int(free.sum(axis=1).max(initial=0)))
-        others = np.argsort(~free, axis=1, kind="stable")[:, :most]
-        there = (of >= 0)[:, :, None] & np.take_along_axis(free, others, axis=1)[:, None, :]
-        gain, value = self._joining(cores, others, alone, price)
-        before = np.where(of >= 0, profit[of], 0.0)
-        gain = np.where(there, gain - before[:, :, None], -np.inf)
-        block, core, other = heaviest_between(gain)
-        return of[block, core], others[block, other], value[block, core, other]
+        """Return which groups a free job of their row joins, that job, and what they gain then.
 
-    def _joining(self, cores: Ints, others: Ints, alone: Floats, price: float) -> tuple[Floats, Floats]:
-        """Return ``[b, c, o]``, what group c and job o gain together, less what the job does alone; and without."""
-        rows = np.arange(len(self.jobs))[:, None]
+        Rows of many groups have few free jobs, and those of few groups many: both are looked at by themselves.
+        """
+        look_at_clock()
+        count = np.bincount(row, minlength=len(self.jobs))
+        most = min(_MOST_OTHERS, int(free.sum(axis=1).max()))
+        wide = count.size * int(count.max()) * most * len(self.offers.grid) > _WIDE
+        many = 2 * count > count.max()
+        found = []
+        for own in filter(len, (np.flatnonzero(many[row]), np.flatnonzero(~many[row]))):
+            rows, block = np.unique(row[own], return_inverse=True)
+            place, count = _places(block, profit[own], len(rows))
+            of = np.full((len(rows), int(count.max())), -1, dtype=np.int64)
+            of[block, place] = own
+            most = min(_MOST_OTHERS, int(free[rows].sum(axis=1).max()))
+            others = np.argsort(~free[rows], axis=1, kind="stable")[:, :most]
+            there = (of >= 0)[:, :, None] & free[rows[:, None], others][:, None, :]
+            gain, value = self._joining(rows, members[of], others, alone, price, wide)
+            block, core, other = heaviest_between(np.where(there, gain - profit[of][:, :, None], -np.inf))
+            found.append((of[block, core], others[block, other], value[block, core, other]))
+        core, other, joined = (np.concatenate(some) for some in zip(*found, strict=True))
+        return core, other, joined
+
+    def _joining(
+        self, rows: Ints, cores: Ints, others: Ints, alone: Floats, price: float, wide: bool
+    ) -> tuple[Floats, Floats]:
+        """Return ``[b, c, o]``, what group c and job o of some rows gain together, less what the job does alone.
+
+        The same without that comes with it. Where there are ``wide`` ranges of them, not all sizes are looked at.
+        """
+        rows = rows[:, None]
         named, free = self.jobs[rows[:, :, None], cores], self.jobs[rows, others]
         grid = self.offers.grid
         at = np.broadcast_to(grid, (*cores.shape[:2], len(grid)))
-        if cores.shape[0] * cores.shape[1] * others.shape[1] * len(grid) > _WIDE and cores.shape[2] > 1:
+        if wide and cores.shape[2] > 1:
             pairs = np.moveaxis(self._pairs[:, rows, cores[:, :, 0], cores[:, :, 1]], 0, -1)
             pair = pairs - price * self.offers.sizes
             near = np.minimum(pair.argmax(axis=2)[..., None] + np.array(_NEAR), len(grid) - 1)
             at = grid[near]
         profit = self.offers.joined(named, free, at) - price * self.offers.counts[at][..., None]
         value: Floats = profit.max(axis=2)
-        return value - np.take_along_axis(alone, others, axis=1)[:, None, :], value
+        return value - alone[rows, others][:, None, :], value
 
     def regrouped(self, groups: list[Ints], price: float, turn: int) -> list[Ints]:
         """Return groups of the one row in which one member of each was taken out, and all those given out anew.
@@ -175,7 +197,8 @@ class Blocks:
         if cores.shape[1] == 1:
             found: Floats = best[0][cores[:, 0]][:, others] - alone[0][cores] - alone[0][others]
             return found
-        gain, _ = self._joining(cores[None], others[None], alone, price)
+        wide = len(cores) * len(others) * len(self.offers.grid) > _WIDE
+        gain, _ = self._joining(np.zeros(1, dtype=np.int64), cores[None], others[None], alone, price, wide)
         before = best[0][cores[:, 0], cores[:, 1]]
         if cores.shape[1] > 2:
             before = (self.offers.groups(self.jobs[0][cores]) - price * self._gpus).max(axis=1)
@@ -239,8 +262,8 @@ def heaviest_first(gain: Floats) -> tuple[Ints, Ints, Ints]:
         found.append(np.array([row, first, second]))
         taken[row, first] = taken[row, second] = True
         most[taken] = -np.inf
-        # Only who lost the best partner looks for another one.
-        block, lost = (taken[rows, best] & ~taken).nonzero()
+        # Only who lost the best partner, and would have gained, looks for another one.
+        block, lost = (taken[rows, best] & (most > 0)).nonzero()
         left = np.where(taken[block], -np.inf, gain[block, lost])
         best[block, lost] = left.argmax(axis=1)
         most[block, lost] = left.max(axis=1)

@@ -99,7 +99,11 @@ class _Placing:
         """Return the milli-CPUs and MiB with each GPU of a group."""
         if len(group) == 1:
             return self._kind_of[group[0]]
-        return sum([self._kind_of[job][0] for job in group]), sum([self._kind_of[job][1] for job in group])
+        cpus = memory = 0
+        for job in group:
+            more = self._kind_of[job]
+            cpus, memory = cpus + more[0], memory + more[1]
+        return cpus, memory
 
     def all_stay(self, groups: Sequence[tuple[Group, int, Place]]) -> bool:
         """Let groups have so many GPUs each where they are, if there is room for all of them, and say whether.
@@ -206,7 +210,7 @@ class _Placing:
         return all(count * size <= self._quota.quota[tenant] for tenant, count in asked.items())
 
     def _take(self, group: Group, parts: Sequence[Part], way: int | None) -> None:
-        place = Place(tuple(sorted(parts)), way)
+        place = Place(tuple(parts if len(parts) == 1 else sorted(parts)), way)
         size = place.gpus
         if self._limited:
             for job in group:

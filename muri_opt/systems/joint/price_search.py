@@ -11,6 +11,7 @@ from muri_opt.rounds.amounts import Ints
 from muri_opt.rounds.stopping import look_at_clock
 from muri_opt.systems.joint.job_model import Floats
 from muri_opt.systems.joint.offers import Offers
+from muri_opt.systems.joint.pair_reach import Reach
 from muri_opt.systems.joint.partners import Blocks, best_pairs, heaviest_first
 from muri_opt.systems.joint.sizes import best_sizes
 
@@ -34,14 +35,19 @@ Group = tuple[int, ...]
 class Found:
     """Groups with their GPUs, what all of them add, and the price of a GPU at which they were found.
 
-    ``shared`` are all groups of several jobs that were formed, those without GPUs too.
+    The groups are in ``parts``, arrays with the jobs of one in each row. ``shared`` are all groups of several jobs that
+    were formed, those without GPUs too.
     """
 
-    groups: tuple[Group, ...]
+    parts: list[Ints]
     gpus: Ints
     value: float
     price: float
     shared: list[Ints]
+
+    def groups(self) -> tuple[Group, ...]:
+        """Return the groups, the jobs of each in the order of the round."""
+        return tuple(map(tuple, chain.from_iterable(np.sort(part, axis=1).tolist() for part in self.parts)))
 
 
 def search(offers: Offers, gpus: int, among: Ints | None = None, groups: list[Ints] | None = None) -> Found:
@@ -94,13 +100,17 @@ def _at_once(offers: Offers, order: Ints, alone: Floats, best: Found, gpus: int)
     together, in the order of their value for a GPU.
     """
     price = _DEARER * best.price
-    wanted = (alone[:, 1:] - price * offers.counts[1:]).argmax(axis=1) + 1
-    able = alone[np.arange(len(order)), wanted] > 0
-    wanted = np.where(able, wanted, (alone[:, 1:] / offers.counts[1:]).argmax(axis=1) + 1)
+    profit = alone[:, 1:] - price * offers.counts[1:]
+    wanted = profit.argmax(axis=1) + 1
+    never = np.flatnonzero(alone[np.arange(len(order)), wanted] <= 0)
+    wanted[never] = (alone[never, 1:] / offers.counts[1:]).argmax(axis=1) + 1
     period = np.floor(-np.log2(offers.rate[offers.kind[order], wanted]))
     line = np.append(order[np.argsort(period, kind="stable")], np.full(-len(order) % _SMALL_BLOCK, -1, dtype=np.int64))
     coarse = replace(offers, grid=offers.grid[_coarse(offers.sizes)])
-    blocks = Blocks(coarse, line.reshape(-1, _SMALL_BLOCK), heaviest_first)
+    gained = np.zeros(len(offers.kind))
+    gained[order] = np.maximum(0.0, profit.max(axis=1))
+    reach = Reach.at(price, coarse, line.reshape(-1, _SMALL_BLOCK), gained)
+    blocks = Blocks(coarse, reach.jobs, heaviest_first, reach)
     groups = blocks.groups(price, _KEPT_AT_ONCE if offers.most_jobs > 2 else 1.0)
     return max(best, _sized(offers, order, alone, groups, gpus), key=lambda one: one.value)
 
@@ -137,9 +147,8 @@ def _sized(offers: Offers, order: Ints, alone: Floats, groups: list[Ints], gpus:
     sizes, price = best_sizes(value, offers.counts, gpus)
     run = np.flatnonzero(sizes)
     cut = np.split(sizes > 0, np.cumsum([len(part) for part in parts[:-1]]))
-    members = [np.sort(part[given], axis=1).tolist() for part, given in zip(parts, cut, strict=True)]
     return Found(
-        groups=tuple(map(tuple, chain.from_iterable(members))),
+        parts=[part[given] for part, given in zip(parts, cut, strict=True)],
         gpus=offers.counts[sizes[run]],
         value=float(value[run, sizes[run]].sum()),
         price=price,

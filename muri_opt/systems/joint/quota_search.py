@@ -82,7 +82,7 @@ def searched(
     for step in range(_STEPS):
         paid = quotas.counts @ charge
         found = search(replace(offers, charge=paid), gpus, among, groups)
-        sizes = dict(zip(found.groups, found.gpus.tolist(), strict=True))
+        sizes = dict(zip(found.groups(), found.gpus.tolist(), strict=True))
         placed = placed_beside(state, kept, sizes)
         this = Searched(state=state, placed=placed, found=found, charge=paid)
         over = quotas.held(sizes) > limits

@@ -205,12 +205,12 @@ class _Wishes:
         A job that runs keeps the part ``left[j]`` of its value if it is changed.
         """
         gain = np.zeros(len(offers.kind))
-        found = anew.found
+        found, groups = anew.found, anew.found.groups()
         by_size: dict[int, list[int]] = {}
-        for place, group in enumerate(found.groups):
+        for place, group in enumerate(groups):
             by_size.setdefault(len(group), []).append(place)
         for size, places in by_size.items():
-            members = np.array([found.groups[place] for place in places])
+            members = np.array([groups[place] for place in places])
             gpus = found.gpus[places]
             at = offers.position(gpus)
             alone = offers.alone(members[:, 0])[np.arange(len(members)), at]
@@ -237,7 +237,7 @@ def _others(look: _Look, wishes: _Wishes, anew: Searched, *, least: int) -> Iter
     state, fixed = look.state, look.beside.fixed
     as_new = anew.placed
     if state is not anew.state:  # what runs has changed since, and with it who can stay
-        as_new = placed_beside(state, fixed, dict(zip(anew.found.groups, anew.found.gpus.tolist(), strict=True)))
+        as_new = placed_beside(state, fixed, dict(zip(anew.found.groups(), anew.found.gpus.tolist(), strict=True)))
     yield as_new, state.held_after(as_new) != state.held
     groups = [group for group in look.kept if group not in fixed]
     lacks = _lacks(look.going_on, wishes, {group: look.kept[group] for group in groups})

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Final
 
 from muri_opt.rounds.quantities import microseconds
@@ -62,23 +63,29 @@ class JointRules:
     @classmethod
     def of(cls, rules: Mapping[str, str]) -> JointRules:
         """Return what rules say; a setting that they leave out is as usual."""
-        said = USUAL | dict(rules)
-        factors = (SLOWDOWN[said["slowdown"]][size] for size in (1, 2, 3, 4))
-        return cls(
-            known=said["lengths"] == "known",
-            group=int(said["group"]),
-            full=said["sharing"] == "full",
-            slowdown=tuple(Fraction(factor).limit_denominator(_LARGEST_DENOMINATOR) for factor in factors),
-            powers=said["shares"] == "powers",
-            kappa=Fraction(said["kappa"]),
-            horizon=microseconds(float(said["horizon"])),
-            pay=said["restarts"] != "ignore",
-            stops=said["restarts"] == "stops",
-            power=Fraction(said["power"]) if said["weights"] == "pow" else None,
-            chance=said["weights"] == "chance",
-            samples=() if said["samples"] == NO_SAMPLES else tuple(milliseconds_of(said["samples"])),
-        )
+        return _rules_of(tuple(sorted((USUAL | dict(rules)).items())))
 
     def most_jobs(self, stages: int) -> int:
         """Return how many jobs of so many stages may share: each needs a slot of its own."""
         return max(1, min(self.group, stages))
+
+
+@lru_cache(maxsize=64)
+def _rules_of(settings: tuple[tuple[str, str], ...]) -> JointRules:
+    """Return what all settings say; a policy asks for it several times a round."""
+    said = dict(settings)
+    factors = (SLOWDOWN[said["slowdown"]][size] for size in (1, 2, 3, 4))
+    return JointRules(
+        known=said["lengths"] == "known",
+        group=int(said["group"]),
+        full=said["sharing"] == "full",
+        slowdown=tuple(Fraction(factor).limit_denominator(_LARGEST_DENOMINATOR) for factor in factors),
+        powers=said["shares"] == "powers",
+        kappa=Fraction(said["kappa"]),
+        horizon=microseconds(float(said["horizon"])),
+        pay=said["restarts"] != "ignore",
+        stops=said["restarts"] == "stops",
+        power=Fraction(said["power"]) if said["weights"] == "pow" else None,
+        chance=said["weights"] == "chance",
+        samples=() if said["samples"] == NO_SAMPLES else tuple(milliseconds_of(said["samples"])),
+    )
