@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from muri_opt.rounds import Job
 from muri_opt.rounds.quantities import MILLISECONDS_PER_SECOND, gpu_milliseconds, microseconds
+from muri_opt.systems.whole_quotients import quotient_down
 
 Ints = NDArray[np.int64]
 SECOND: Final = 1_000_000
@@ -27,6 +28,8 @@ CHANCES: Final = 1000
 _INT64: Final = 1 << 62
 _EXACT: Final = 1 << 53
 """Whole numbers below it are exact as floats."""
+_NEARLY: Final = 1e-12
+"""A part by which floats may be wrong, and some more."""
 _DIGITS: Final = 4
 _restart_with: Final = attrgetter("restart_seconds", "gpus")
 
@@ -94,7 +97,11 @@ def likely_behind(service: Sequence[int]) -> Ints:
     else:
         line = np.array([_four_digits(amount) for amount in service], dtype=word)
     levels, of, counts = np.unique(line, return_inverse=True, return_counts=True)
-    chances = (CHANCES * levels // (levels + levels[:, None])).astype(np.int64)
+    shares, all_of_both = CHANCES * levels, levels + levels[:, None]
+    if word is object:
+        chances = (shares // all_of_both).astype(np.int64)
+    else:
+        chances = quotient_down(shares, shares.astype(np.float64), all_of_both)
     every: Ints = chances @ counts - CHANCES // 2
     return every[of]
 
@@ -136,12 +143,27 @@ def least_cost(period: NDArray[Any], counts: Ints, behind: Ints, fixed: int, eac
     """
     widest = int(counts.max(initial=0))
     most = (fixed + each * int(behind.max(initial=0)) * widest) * int(period.max(initial=0))
-    word = np.int64 if most < _INT64 else object
-    times = period.astype(word, copy=False)
-    cost = (fixed + each * behind[:, None].astype(word) * counts.astype(word)) * times
+    if most >= _INT64:
+        return _least_large_cost(period, counts, behind, fixed, each)
+    cost = (fixed + each * behind[:, None] * counts) * period
     never = most + 1
-    least: NDArray[Any] = np.where(times > 0, cost, never).min(axis=1, initial=never)
+    least: NDArray[Any] = np.where(period > 0, cost, never).min(axis=1, initial=never)
     return np.where(least == never, 0, least)
+
+
+def _least_large_cost(period: NDArray[Any], counts: Ints, behind: Ints, fixed: int, each: int) -> NDArray[Any]:
+    """Return the same where costs are too large for a word: floats tell which of them may be the least."""
+    about = (float(fixed) + float(each) * behind[:, None] * counts) * period.astype(np.float64)
+    about[period == 0] = np.inf
+    rows, places = (
+        (about <= about.min(axis=1, initial=np.inf, keepdims=True) * (1 + _NEARLY)) & (period > 0)
+    ).nonzero()
+    count = np.broadcast_to(counts, period.shape)[rows, places].astype(object)
+    cost = (fixed + each * behind[rows].astype(object) * count) * period[rows, places].astype(object)
+    least = np.zeros(len(period), dtype=object)
+    least[rows] = cost  # any of them, to begin with
+    np.minimum.at(least, rows, cost)
+    return least
 
 
 def completion_weights(behind: Behind, period: NDArray[Any], counts: Ints, gpus: int) -> Ints:

@@ -61,7 +61,7 @@ class Holders:
             memory=memory,
             size=np.bincount(group, weights=gpus, minlength=len(groups)).astype(np.int64),
             tenant=round_.amounts.tenant[[jobs[0] for jobs in groups]] if groups else np.zeros(0, dtype=np.int64),
-            names=tuple(tuple(round_.jobs[job].id for job in jobs) for jobs in groups),
+            names=tuple([tuple([round_.jobs[job].id for job in jobs]) for jobs in groups]),
         )
 
     def on(self, nodes: Ints) -> Bools:

@@ -145,16 +145,27 @@ class _Placing:
             return
         kind = self._kind(group)
         if here is None:  # who may stay does so wherever it is
-            most = 0 if kind in self._full else min(most, self._room(group, kind))
+            if kind in self._full or (
+                self._can_have(group, most, going_on=False) and self._fits(group, kind, most, None)
+            ):
+                return
+            most = min(most, self._room(group, kind))
             if not most:
                 return
         for size in self._sizes(group, most, going_on=here is not None):
-            if size <= self.free and self._within_quota(group, size):
-                parts = self._fit(group, kind, size, here)
-                if parts is not None:
-                    self._rooms.take(kind, parts)
-                    self._take(group, parts, None)
-                    return
+            if self._fits(group, kind, size, here):
+                return
+
+    def _fits(self, group: Group, kind: tuple[int, int], size: int, here: Place | None) -> bool:
+        """Give a group so many GPUs, if there is a place for them, and say whether."""
+        if size > self.free or not self._within_quota(group, size):
+            return False
+        parts = self._fit(group, kind, size, here)
+        if parts is None:
+            return False
+        self._rooms.take(kind, parts)
+        self._take(group, parts, None)
+        return True
 
     def _place_plan(self, job: int, most: int, here: Place | None) -> None:
         """Give a job a plan of so many GPUs, where it is if it can stay, or the fastest one that finds room."""
@@ -239,18 +250,22 @@ class _Placing:
 
         For a job alone those are left out that are no faster than a smaller one, but for that with which it can stay.
         """
-        models = self._models
-        kinds = tuple([models.kinds[job] for job in group])
-        if most < models.period.shape[1]:  # so many is what nearly all get
-            able = models.period if going_on or len(group) > 1 else self._faster
-            if all(able.item(kind, most) for kind in kinds):
-                yield most
-                most -= 1
+        if self._can_have(group, most, going_on=going_on):  # so many is what nearly all get
+            yield most
+            most -= 1
+        kinds = tuple([self._models.kinds[job] for job in group])
         if kinds not in self._counts:
             self._counts[kinds] = self._counts_of(kinds)
         for count in self._counts[kinds]:
             if count <= most:
                 yield count
+
+    def _can_have(self, group: Group, gpus: int, *, going_on: bool) -> bool:
+        """Return whether so many GPUs are among the :meth:`_sizes` of a group."""
+        if gpus >= self._models.period.shape[1]:
+            return False
+        able = self._models.period if going_on or len(group) > 1 else self._faster
+        return all(able.item(self._models.kinds[job], gpus) for job in group)
 
     def _counts_of(self, kinds: tuple[int, ...]) -> list[int]:
         """Return the GPU counts that jobs of these models can have together, descending; see :meth:`_sizes`."""
