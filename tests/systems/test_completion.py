@@ -44,6 +44,27 @@ def test_whole_numbers_beyond_a_machine_word_are_exact():
     assert least_cost(period * 0, counts, np.array([10**6]), 7, 3).tolist() == [0]
 
 
+@pytest.mark.parametrize("largest", [10**6, 10**13, 10**25])
+@pytest.mark.parametrize("seed", range(8))
+def test_the_least_cost_is_that_of_whole_numbers_however_large(seed, largest):
+    draw = Random(seed)
+    counts = np.array(sorted(draw.sample(range(1, 100), 6)), dtype=np.int64)
+    behind = np.array([draw.randrange(10**7) for _ in range(30)], dtype=np.int64)
+    times = [[draw.choice((0, draw.randrange(1, largest))) for _ in counts] for _ in behind]
+    fixed, each = draw.randrange(1, 10**9), draw.randrange(10**3)
+    for at in range(0, 30, 3):  # costs that only whole numbers tell apart
+        times[at] = [10**30 // (fixed + each * int(behind[at]) * count) + 1 for count in counts.tolist()]
+    period = np.array(times, dtype=object if max(map(max, times)) >= 1 << 62 else np.int64)
+    exact = [
+        min(
+            ((fixed + each * ahead * count) * time for count, time in zip(counts.tolist(), own, strict=True) if time),
+            default=0,
+        )
+        for ahead, own in zip(behind.tolist(), times, strict=True)
+    ]
+    assert least_cost(period, counts, behind, fixed, each).tolist() == exact
+
+
 def test_system_and_verifier_say_the_same_weights():
     rng = Random(1)
     for _ in range(200):
