@@ -6,7 +6,8 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Final, Generic, TypeVar
 
 V = TypeVar("V")
-_Key = int | tuple[int, Hashable]
+_Identities = tuple[int, *tuple[Hashable, ...]]
+_Key = int | _Identities
 """The identity of an object, with what stands beside it if that is anything."""
 Read = Callable[[Sequence[int]], Iterable[V]]
 LEAST: Final = 64
@@ -55,20 +56,21 @@ class KeptByObject(Generic[V]):
         keys: list[_Key] = list(ids) if besides is None else list(zip(ids, besides, strict=True))
         return [None if one is None else one[1] for one in self._found(keys)]
 
-    def all_of(self, things: Sequence[object], besides: Iterable[Hashable], read: Read[V]) -> list[V]:
-        """Return the values of many objects: ``read`` yields those of the objects at places where none is known.
+    def all_of(self, keys: Sequence[_Identities], things: Sequence[object], read: Read[V]) -> list[V]:
+        """Return the values of many things by keys; ``read`` has those of the things at places where none is known.
 
-        Of objects that are the same, with the same beside them, the first is read.
+        A key begins with the identity of an object that its thing keeps alive, and has all else that a value depends
+        on. Of things of one key the first is read.
 
         >>> plans, kept = [(1, 2), (3, 4)], KeptByObject[int]()
-        >>> kept.all_of([*plans, plans[0]], "+++", lambda places: [sum(plans[place]) for place in places])
+        >>> every = [*plans, plans[0]]
+        >>> kept.all_of([(id(own),) for own in every], every, lambda places: [sum(plans[place]) for place in places])
         [3, 7, 3]
         """
-        keys = list(zip(map(id, things), besides, strict=True))
         found = self._found(keys)
         unknown = [place for place, one in enumerate(found) if one is None]
         if unknown:
-            first = _first_places([keys[place] for place in unknown], unknown)
+            first = _first_places(keys, unknown)
             places = sorted(first.values()) if first else unknown
             new = list(zip([things[place] for place in places], read(places), strict=True))
             for place, one in zip(places, new, strict=True):
@@ -102,8 +104,8 @@ class KeptByObject(Generic[V]):
         self._used[key] = found
 
 
-def _first_places(keys: Sequence[tuple[int, Hashable]], places: Sequence[int]) -> dict[_Key, int]:
-    """Return the first place of each key, or nothing where all objects are different: that is told sooner."""
-    if len({identity for identity, _ in keys}) == len(keys):
+def _first_places(keys: Sequence[_Identities], places: Sequence[int]) -> dict[_Key, int]:
+    """Return the first of some places of each key, or nothing where all objects are different: that is told sooner."""
+    if len({keys[place][0] for place in places}) == len(places):
         return {}
-    return dict(zip(reversed(keys), reversed(places), strict=True))
+    return {keys[place]: place for place in reversed(places)}

@@ -129,7 +129,9 @@ def service_attained(jobs: Sequence[Job]) -> list[int]:
     >>> service_attained([Job(id="a", gpus=2, attained_gpu_seconds=0.5)])
     [500]
     """
-    return [gpu_milliseconds(job.attained_gpu_seconds or 0.0) for job in jobs]
+    seconds = np.array([job.attained_gpu_seconds or 0.0 for job in jobs], dtype=np.float64)
+    found: list[int] = np.rint(seconds * MILLISECONDS_PER_SECOND).astype(np.int64).tolist()
+    return found
 
 
 def least_cost(period: NDArray[Any], counts: Ints, behind: Ints, fixed: int, each: int) -> NDArray[Any]:

@@ -38,6 +38,7 @@ def test_all_of_many_are_read_once_and_kept(most: int, calls: list[list[tuple[in
     for asked in calls:
         kept.expect(len(asked))
         numbers, besides = [number for number, _ in asked], [beside for _, beside in asked]
+        keys = [(id(things[number]), beside) for number, beside in asked]
         known = kept.get_all([things[number] for number in numbers], besides)
         read = list[tuple[int, bool]]()
 
@@ -47,7 +48,7 @@ def test_all_of_many_are_read_once_and_kept(most: int, calls: list[list[tuple[in
             read.extend(asked[place] for place in places)
             return [asked[place] for place in places]
 
-        assert kept.all_of([things[number] for number in numbers], besides, values) == asked
+        assert kept.all_of(keys, [things[number] for number in numbers], values) == asked
         unknown = [one for one, found in zip(asked, known, strict=True) if found is None]
         assert read == list(dict.fromkeys(unknown))  # each once, in the order of their first places
         assert kept.get_all([things[number] for number in numbers], besides) == asked
@@ -59,5 +60,5 @@ def test_jobs_of_a_round_before_are_forgotten_after_some_others() -> None:
     for turn in range(9):
         things = [[turn, number] for number in range(3)]
         kept.expect(len(things))
-        kept.all_of(things, [None] * 3, lambda places: places)
+        kept.all_of([(id(thing),) for thing in things], things, lambda places: places)
         assert len(kept) <= 2 * 2 * 3

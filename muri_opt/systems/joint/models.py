@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
-from operator import attrgetter
 from typing import Any, Final
 
 import numpy as np
@@ -25,11 +24,9 @@ from muri_opt.systems.whole_quotients import MOST_QUOTIENT, quotient_up
 
 Ways = tuple[PlanWay, ...]
 _Known = tuple[Row, RankedPlans]
-_beside_table: Final = attrgetter("gpus", "iteration_seconds", "stage_seconds")
-_beside_plans: Final = attrgetter("gpus", "cpus", "memory_gib", "guarantee")
-"""What the model of a job depends on besides the very table or plans that it keeps from round to round."""
 _KNOWN: Final = {(full, powers): KeptByObject[_Known]() for full in (False, True) for powers in (False, True)}
-"""The row of a model and its plans, by whether stages are full and GPUs powers of two, and by that table or plans."""
+"""Rows and plans of models by what jobs keep from round to round, where stages are full or not, and GPUs powers of
+two or not."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -139,9 +136,14 @@ def _known(jobs: Sequence[Job], *, full: bool, powers: bool) -> list[_Known]:
     """Return the rows of jobs and the plans they run by, from a round before if they kept their tables or plans."""
     known = _KNOWN[full, powers]
     known.expect(len(jobs))
-    kept = [job.scaling if job.plans is None else job.plans for job in jobs]
-    besides = [_beside_table(job) if job.plans is None else _beside_plans(job) for job in jobs]
-    return known.all_of(kept, besides, lambda places: _read(jobs, places, full=full, powers=powers))
+    return known.all_of([_key(job) for job in jobs], jobs, lambda places: _read(jobs, places, full=full, powers=powers))
+
+
+def _key(job: Job) -> tuple[int, *tuple[Hashable, ...]]:
+    """Return what the model of a job depends on: the very table and stages, or plans, that it keeps, and numbers."""
+    if job.plans is not None:
+        return id(job.plans), job.gpus, job.cpus, job.memory_gib, job.guarantee
+    return id(job.scaling), id(job.stage_seconds), job.gpus, job.iteration_seconds
 
 
 def _read(jobs: Sequence[Job], places: Sequence[int], *, full: bool, powers: bool) -> list[_Known]:

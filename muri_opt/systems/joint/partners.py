@@ -91,7 +91,8 @@ class Blocks:
         if not self.share:
             return []
         alone, best = self.profits(price)
-        gain = best - alone[:, :, None] - alone[:, None, :]
+        gain = best - alone[:, :, None]
+        gain -= alone[:, None, :]
         row, first, second = self._pairing(gain)
         pairs = np.column_stack([first, second])
         if not len(pairs) or self.offers.most_jobs < 3:
