@@ -69,9 +69,10 @@ def _price_of_few(
     In plain numbers: of so few the calls take longer than what they do.
     """
     low, high = ends
+    first, last = np.minimum(cheap, dear).tolist(), np.maximum(cheap, dear).tolist()  # rounding can turn them round
     options = [
-        [*zip(range(first, last + 1), counts[first : last + 1].tolist(), own[first : last + 1].tolist(), strict=True)]
-        for own, first, last in zip(value, dear.tolist(), cheap.tolist(), strict=True)
+        [(place, counts.item(place), own.item(place)) for place in range(start, end + 1)]
+        for own, start, end in zip(value, first, last, strict=True)
     ]
     chosen: list[int] = dear.tolist()
     for _ in range(halvings):
