@@ -20,7 +20,7 @@ from muri_opt.systems.capacity.shares import flat
 from muri_opt.systems.joint.group_value import Group, Place
 from muri_opt.systems.joint.models import Models
 from muri_opt.systems.joint.plan_ways import PlanShape
-from muri_opt.systems.joint.regions import Regions
+from muri_opt.systems.joint.regions import Region, Regions
 from muri_opt.systems.joint.worth import Worth
 
 Part = tuple[int, int]
@@ -69,6 +69,8 @@ class _Placing:
         self._tenant: list[int] = amounts.tenant.tolist()
         self._counts: dict[tuple[int, ...], list[int]] = {}
         """GPU counts by the models of a group, descending."""
+        self._reaches: dict[tuple[Region, ...], int] = {}
+        """How many GPUs the nodes of regions have."""
         self._full: set[tuple[int, int]] = set()
         """Needs of jobs for which no GPU is left anywhere: it stays so, as room only shrinks."""
         self._quota = FreeCapacity(amounts)
@@ -88,8 +90,10 @@ class _Placing:
         reach = 0
         if self._asked:
             regions = self._regions.of_group(group)
-            every = enumerate(self._amounts.G.tolist())
-            reach = sum(gpus for node, gpus in every if any(one >> node & 1 for one in regions))
+            if regions not in self._reaches:
+                every = enumerate(self._amounts.G.tolist())
+                self._reaches[regions] = sum(gpus for node, gpus in every if any(one >> node & 1 for one in regions))
+            reach = self._reaches[regions]
         return reach, not self._by_plans(group[0]), bool(gpus & (gpus - 1))
 
     def _by_plans(self, job: int) -> bool:
@@ -140,6 +144,9 @@ class _Placing:
     def place(self, group: Group, most: int, here: Place | None) -> None:
         """Give a group a place of so many GPUs, or of fewer, if there is one."""
         look_at_clock()
+        most = min(most, self._left_of_quota(group)) if self._limited else most
+        if most <= 0:
+            return
         if self._by_plans(group[0]):
             self._place_plan(group[0], most, here)
             return
@@ -212,13 +219,14 @@ class _Placing:
             self._full.add(kind)
         return room
 
+    def _left_of_quota(self, group: Group) -> int:
+        """Return the most GPUs that a group may have within quotas: each of its jobs has all of them."""
+        asked = Counter(tenant for job in group for tenant in self._amounts.line(self._tenant[job]))
+        return min([int(self._quota.quota[tenant]) // count for tenant, count in asked.items()], default=self.free)
+
     def _within_quota(self, group: Group, size: int) -> bool:
-        if not self._limited:
-            return True
-        if len(group) == 1:  # most are, and all that are left over
-            return self._quota.has_quota(self._tenant[group[0]], size)
-        asked = Counter(tenant for job in group for tenant in self._quota.amounts.line(self._tenant[job]))
-        return all(count * size <= self._quota.quota[tenant] for tenant, count in asked.items())
+        """Return whether a group may have so many GPUs, those that a job alone would borrow included."""
+        return not self._limited or len(group) > 1 or self._quota.has_quota(self._tenant[group[0]], size)
 
     def _take(self, group: Group, parts: Sequence[Part], way: int | None) -> None:
         place = Place(tuple(parts if len(parts) == 1 else sorted(parts)), way)

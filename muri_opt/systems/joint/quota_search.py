@@ -16,9 +16,11 @@ from muri_opt.systems.joint.job_model import Floats
 from muri_opt.systems.joint.offers import Offers
 from muri_opt.systems.joint.places import Stay, place_groups
 from muri_opt.systems.joint.price_search import Found, search
+from muri_opt.systems.joint.quota_charges import quota_charges
 from muri_opt.systems.joint.state import State
 
 _STEPS = 8
+_MANY = 192
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -76,6 +78,11 @@ def searched(
     quotas = _Quotas.of(round_)
     limits = quotas.limits - quotas.held({group: _gpus(held) for group, held in kept.items()})
     gpus = round_.cluster.total_gpus - sum(_gpus(held) for held in kept.values())
+    if len(limits) and len(offers.kind) > _MANY:
+        paid = quota_charges(offers, quotas.counts, limits, gpus, among)
+        found = search(replace(offers, charge=paid), gpus, among, groups)
+        placed = placed_beside(state, kept, dict(zip(found.groups(), found.gpus.tolist(), strict=True)))
+        return Searched(state=state, placed=placed, found=found, charge=paid)
     low, high = np.zeros(len(limits)), np.full(len(limits), np.inf)
     charge = low.copy()
     best: Searched | None = None

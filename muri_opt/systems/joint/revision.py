@@ -139,8 +139,9 @@ class _Look:
     def kept(self) -> dict[Group, Held]:
         """The groups that run and can go on, those that are fixed first."""
         round_ = self.state.case.round_
-        running = running_groups(round_, self.going_on, self.state.now)
         fixed = {job for group in self.beside.fixed for job in group}
+        others = int(self.state.runs.sum()) > len(fixed)
+        running = running_groups(round_, self.going_on, self.state.now) if others else {}
         able = {
             group: held
             for group, held in running.items()

@@ -22,12 +22,12 @@ def best_sizes(value: Floats, counts: Ints, gpus: int) -> tuple[Ints, float]:
     >>> best_sizes(np.array([[0.0, 5.0, 7.0], [0.0, 4.0, 5.0]]), np.array([0, 1, 2]), 3)[0].tolist()
     [2, 1]
     """
-    price, chosen = _price(value, counts, gpus)
+    price, chosen = price_of(value, counts, gpus)
     _fill(value, counts, chosen, gpus - int(counts[chosen].sum()))
     return chosen, price
 
 
-def _price(value: Floats, counts: Ints, gpus: int) -> tuple[float, Ints]:
+def price_of(value: Floats, counts: Ints, gpus: int) -> tuple[float, Ints]:
     """Return the price by bisection, and which count each group asks for at it.
 
     No group asks for more GPUs where they are dearer: those that ask for the same at both ends are left out in time.
