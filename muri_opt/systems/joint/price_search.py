@@ -15,7 +15,7 @@ from muri_opt.systems.joint.pair_reach import Reach
 from muri_opt.systems.joint.partners import Blocks, best_pairs, heaviest_first
 from muri_opt.systems.joint.sizes import best_sizes
 
-_BLOCK = 192
+MANY = 192
 """Jobs that are all looked at as partners of each other; more are looked at in smaller blocks."""
 _SMALL_BLOCK = 64
 _PASSES = 7
@@ -49,6 +49,10 @@ class Found:
         """Return the groups, the jobs of each in the order of the round."""
         return tuple(map(tuple, chain.from_iterable(np.sort(part, axis=1).tolist() for part in self.parts)))
 
+    def sizes(self) -> dict[Group, int]:
+        """Return the GPUs of each group."""
+        return dict(zip(self.groups(), self.gpus.tolist(), strict=True))
+
 
 def search(offers: Offers, gpus: int, among: Ints | None = None, groups: list[Ints] | None = None) -> Found:
     """Return the best of the joint rounds at some prices of a GPU, by bisection on the price.
@@ -62,7 +66,7 @@ def search(offers: Offers, gpus: int, among: Ints | None = None, groups: list[In
     alone = offers.alone(jobs)
     density = (alone[:, 1:] / offers.counts[1:]).max(axis=1, initial=0.0)
     line = np.lexsort((jobs, offers.submitted[jobs], -density))
-    line = line[density[line] > 0][: max(_BLOCK, _PER_GPU * gpus)]
+    line = line[density[line] > 0][: max(MANY, _PER_GPU * gpus)]
     order, alone = jobs[line], alone[line]
     best = _sized(offers, order, alone, [], gpus)
     if not gpus or not len(order) or offers.most_jobs < 2:
@@ -70,8 +74,8 @@ def search(offers: Offers, gpus: int, among: Ints | None = None, groups: list[In
     if groups is not None:
         best = max(best, _sized(offers, order, alone, groups, gpus), key=lambda one: one.value)
         block = Blocks(offers, order[None], heaviest_first)
-        return _improved(offers, order, alone, block, best, gpus) if len(order) <= _BLOCK else best
-    if len(order) > _BLOCK:
+        return _improved(offers, order, alone, block, best, gpus) if len(order) <= MANY else best
+    if len(order) > MANY:
         return _at_once(offers, order, alone, best, gpus)
     # Where a third job may join, the best pairs are no better cores than those of the largest gains.
     block = Blocks(offers, order[None], best_pairs if offers.most_jobs == 2 else heaviest_first)

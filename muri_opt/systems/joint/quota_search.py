@@ -1,4 +1,4 @@
-"""The joint round within quotas: a tenant that asks for more than it may have pays for its GPUs besides."""
+"""The joint round within quotas, CPUs and memory: who asks for more than there is pays for its GPUs besides."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from functools import cached_property
 import numpy as np
 
 from muri_opt.rounds import Round
-from muri_opt.rounds.amounts import Ints
+from muri_opt.rounds.amounts import UNLIMITED, Ints
 from muri_opt.rounds.sharing_now import Held
 from muri_opt.systems.joint.group_value import Group, Place
 from muri_opt.systems.joint.job_model import Floats
+from muri_opt.systems.joint.limit_charges import Limits, limit_charges
 from muri_opt.systems.joint.offers import Offers
 from muri_opt.systems.joint.places import Stay, place_groups
-from muri_opt.systems.joint.price_search import Found, search
+from muri_opt.systems.joint.price_search import MANY, Found, search
 from muri_opt.systems.joint.quota_charges import quota_charges
 from muri_opt.systems.joint.state import State
 
 _STEPS = 8
-_MANY = 192
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -62,6 +62,66 @@ class _Quotas:
         return has
 
 
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Search:
+    """A price search for jobs ``among`` some beside groups that are ``kept``; ``groups`` are to be improved, if any."""
+
+    state: State
+    offers: Offers
+    kept: Mapping[Group, Held]
+    among: Ints | None
+    groups: list[Ints] | None
+
+    @property
+    def jobs(self) -> Ints:
+        """The jobs that are to be decided."""
+        return np.arange(len(self.offers.kind)) if self.among is None else self.among
+
+    @cached_property
+    def gpus(self) -> int:
+        """The GPUs that are left beside the groups."""
+        return self.state.case.round_.cluster.total_gpus - sum(_gpus(held) for held in self.kept.values())
+
+    @cached_property
+    def resources(self) -> Limits:
+        """The GPUs that are left beside the groups, and the CPUs and memory of which nodes say how much they have."""
+        amounts = self.state.case.round_.amounts
+        limits = Limits.of_gpus(int(amounts.G.sum()), len(amounts.c))
+        if not self.state.case.models.are_planned:  # what plans take is their own affair
+            for need, has in ((amounts.c, amounts.C), (amounts.m, amounts.M)):
+                if need.any() and (has < UNLIMITED).any():
+                    limits = limits.and_of(float(has.sum(dtype=np.float64)), need)
+        return limits.beside({group: _gpus(held) for group, held in self.kept.items()})
+
+    def at(self, paid: Floats) -> Searched:
+        """Return what is found where each job pays so much for a GPU, and for CPUs and memory besides if they bind."""
+        offers = replace(self.offers, charge=paid)
+        found = search(offers, self.gpus, self.among, self.groups)
+        more = limit_charges(offers, self.jobs, found, self.resources)
+        return self._better(found, paid, None if more is None else paid + more)
+
+    def at_once(self, quotas: _Quotas, limits: Ints) -> Searched:
+        """Return what is found of very many jobs: where quotas bind by what jobs alone would pay for them at first."""
+        paid = quota_charges(self.offers, self.jobs, quotas.counts, limits, self.gpus)
+        found = search(replace(self.offers, charge=paid), self.gpus, self.among, self.groups)
+        every = self.resources
+        for tenant in np.flatnonzero(quotas.limits < UNLIMITED).tolist():
+            every = every.and_of(float(limits[tenant]), quotas.counts[:, tenant])
+        return self._better(found, paid, limit_charges(self.offers, self.jobs, found, every))
+
+    def _better(self, found: Found, paid: Floats, other: Floats | None) -> Searched:
+        """Return what was found on its nodes, or what is found with other charges if that is worth more."""
+        first = self._placed(found, paid)
+        if other is None:
+            return first
+        again = search(replace(self.offers, charge=other), self.gpus, self.among, self.groups)
+        return max(first, self._placed(again, other), key=lambda one: one.value)
+
+    def _placed(self, found: Found, paid: Floats) -> Searched:
+        placed = placed_beside(self.state, self.kept, found.sizes())
+        return Searched(state=self.state, placed=placed, found=found, charge=paid)
+
+
 def searched(
     state: State,
     offers: Offers,
@@ -69,30 +129,22 @@ def searched(
     among: Ints | None = None,
     groups: list[Ints] | None = None,
 ) -> Searched:
-    """Return the best placed groups that the price search finds beside those ``kept``, with charges by bisection.
+    """Return the best placed groups that the price search finds beside those ``kept``, with charges of quotas.
 
-    Where no tenant asks for more than its quota, that is the first search; else the best of several. ``groups`` are
-    those of another search, to be improved instead.
+    Where no tenant asks for more than its quota, that is the first search; else the best of several by bisection, or of
+    one or two if there are very many jobs. ``groups`` are those of another search, to be improved instead.
     """
-    round_ = state.case.round_
-    quotas = _Quotas.of(round_)
+    quotas = _Quotas.of(state.case.round_)
     limits = quotas.limits - quotas.held({group: _gpus(held) for group, held in kept.items()})
-    gpus = round_.cluster.total_gpus - sum(_gpus(held) for held in kept.values())
-    if len(limits) and len(offers.kind) > _MANY:
-        paid = quota_charges(offers, quotas.counts, limits, gpus, among)
-        found = search(replace(offers, charge=paid), gpus, among, groups)
-        placed = placed_beside(state, kept, dict(zip(found.groups(), found.gpus.tolist(), strict=True)))
-        return Searched(state=state, placed=placed, found=found, charge=paid)
+    looked = _Search(state=state, offers=offers, kept=kept, among=among, groups=groups)
+    if len(looked.jobs) > MANY:
+        return looked.at_once(quotas, limits)
     low, high = np.zeros(len(limits)), np.full(len(limits), np.inf)
     charge = low.copy()
     best: Searched | None = None
     for step in range(_STEPS):
-        paid = quotas.counts @ charge
-        found = search(replace(offers, charge=paid), gpus, among, groups)
-        sizes = dict(zip(found.groups(), found.gpus.tolist(), strict=True))
-        placed = placed_beside(state, kept, sizes)
-        this = Searched(state=state, placed=placed, found=found, charge=paid)
-        over = quotas.held(sizes) > limits
+        this = looked.at(quotas.counts @ charge)
+        over = quotas.held(this.found.sizes()) > limits
         best = this if best is None or this.value > best.value else best
         if step == 0 and not over.any():
             break

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from muri_opt.systems.joint.partners import heaviest_first
-from muri_opt.systems.joint.sizes import _fill, _price
+from muri_opt.systems.joint.sizes import _fill, price_of
 
 
 def one_by_one(gain):
@@ -60,7 +60,7 @@ def test_groups_that_are_settled_need_not_be_asked(seed):
     counts = np.append(0, np.sort(rng.choice(np.arange(1, 30), size=sizes, replace=False)))
     value = np.column_stack([np.zeros(groups), rng.uniform(0, 5, (groups, sizes)).cumsum(axis=1)])
     value[:, 1:][rng.random((groups, sizes)) < 0.2] = 0.0
-    price, chosen = _price(value, counts, gpus)
+    price, chosen = price_of(value, counts, gpus)
     expected, asked = bisected(value, counts, gpus)
     assert price == expected
     assert chosen.tolist() == asked.tolist()

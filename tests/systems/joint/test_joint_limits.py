@@ -1,0 +1,146 @@
+"""Where quotas, CPUs or memory bind, those who take much of them pay for it, and the round is worth more for that."""
+
+from __future__ import annotations
+
+from random import Random
+
+import numpy as np
+import pytest
+from joint_rounds import large_joint_round
+from msgspec.structs import replace
+
+from muri_opt import Cluster, Round, Tenant, policy_from
+from muri_opt.rounds.amounts import UNLIMITED
+from muri_opt.systems.joint.limit_charges import Limits, limit_charges
+from muri_opt.systems.joint.models import models_of
+from muri_opt.systems.joint.offers import Offers
+from muri_opt.systems.joint.price_search import search
+from muri_opt.systems.joint.quota_charges import quota_charges
+from muri_opt.systems.joint.rules import JointRules
+from muri_opt.systems.joint.sizes import price_of
+from muri_opt.systems.joint.worth import worth_of
+from muri_opt.verify import broken_rules, decision_value
+
+TENANTS = 5
+
+
+def with_tenants(round_, seed, part):
+    """Return the round with jobs of tenants that may have so large a part of all GPUs each."""
+    draw = Random(seed)
+    quota = max(1, round(part * round_.cluster.total_gpus))
+    tenants = tuple(Tenant(id=f"t{number}", quota_gpus=quota) for number in range(TENANTS))
+    jobs = tuple(replace(job, tenant=f"t{draw.randrange(TENANTS)}") for job in round_.jobs)
+    return Round(cluster=Cluster(nodes=round_.cluster.nodes, tenants=tenants), resources=round_.resources, jobs=jobs)
+
+
+def with_cpus(round_, seed, cpus, memory):
+    """Return the round where nodes have so many CPUs and GiB, and jobs ask for 1 to 8 CPUs and some memory a GPU."""
+    draw = Random(seed)
+    nodes = tuple(replace(node, cpus=cpus, memory_gib=memory) for node in round_.cluster.nodes)
+    jobs = tuple(
+        replace(
+            job, cpus=float(draw.choice((1, 2, 4, 8)) * job.gpus), memory_gib=float(draw.choice((4, 32)) * job.gpus)
+        )
+        for job in round_.jobs
+    )
+    return Round(cluster=Cluster(nodes=nodes), resources=round_.resources, jobs=jobs)
+
+
+def offers_of(round_):
+    rules = JointRules.of(policy_from("joint-s").rules)
+    models = models_of(round_, rules)
+    return Offers.of(round_, models, worth_of(round_, models, rules), rules)
+
+
+def asked_for(offers, charge, gpus):
+    """Return the GPUs that jobs alone ask for where they pay besides the price at which all GPUs are enough."""
+    value = offers.alone(np.arange(len(charge))) - charge[:, None] * offers.counts
+    price, _ = price_of(value, offers.counts, gpus)
+    return offers.counts[(value - (price * (1 + 1e-6) + 1e-12) * offers.counts).argmax(axis=1)]
+
+
+@pytest.mark.parametrize("part", [0.02, 0.1, 0.19, 0.5])
+@pytest.mark.parametrize("seed", range(4))
+def test_at_the_charges_jobs_alone_ask_for_no_more_than_their_quota(seed, part):
+    round_ = with_tenants(large_joint_round(seed, jobs=250, nodes=16), seed, part)
+    offers, amounts = offers_of(round_), round_.amounts
+    counted = (amounts.tenant[:, None] == np.arange(TENANTS)).astype(np.int64)
+    charge = quota_charges(offers, np.arange(250), counted, amounts.U, 128)
+    asked = asked_for(offers, charge, 128)
+    assert (counted.T @ asked <= amounts.U).all()
+    assert asked.sum() <= 128
+    binds = counted.T @ asked_for(offers, np.zeros(250), 128) > amounts.U
+    assert (charge > 0).any() == binds.any()
+
+
+def test_who_has_no_quota_pays_nothing_and_others_share_what_is_left():
+    round_ = with_tenants(large_joint_round(1, jobs=250, nodes=16), 1, 0.02)
+    offers, tenant = offers_of(round_), round_.amounts.tenant
+    counted = (tenant[:, None] == np.arange(TENANTS)).astype(np.int64)
+    limits = np.full(TENANTS, UNLIMITED)
+    assert not quota_charges(offers, np.arange(250), counted, limits, 128).any()
+    limits[2] = 3
+    charge = quota_charges(offers, np.arange(250), counted, limits, 128)
+    assert (charge[tenant == 2] > 0).all()
+    assert not charge[tenant != 2].any()
+    asked = asked_for(offers, charge, 128)
+    assert asked[tenant == 2].sum() <= 3
+    assert 110 <= asked.sum() <= 128
+    some = np.flatnonzero(tenant != 2)
+    assert not quota_charges(offers, some, counted, limits, 128).any()
+
+
+def test_a_quota_that_binds_is_used_and_leaves_the_others_the_rest():
+    offers = offers_of(large_joint_round(2, jobs=250, nodes=16))
+    most = np.arange(250) % 10 < 7
+    charge = quota_charges(offers, np.arange(250), most[:, None].astype(np.int64), np.array([48]), 128)
+    asked = asked_for(offers, charge, 128)
+    assert 44 <= asked[most].sum() <= 48
+    assert 76 <= asked[~most].sum() <= 80
+
+
+@pytest.mark.parametrize("part", [0.02, 0.1])
+@pytest.mark.parametrize("policy", ["joint-s", "joint-l"])
+def test_charges_of_quotas_are_worth_more_than_none(part, policy, monkeypatch):
+    round_, one = with_tenants(large_joint_round(3, jobs=400, nodes=32, models=40), 3, part), policy_from(policy)
+    charged = one.decide(round_, 0)
+    assert not broken_rules(round_, one.rules, charged)
+    nothing = np.zeros(400)
+    monkeypatch.setattr("muri_opt.systems.joint.quota_search.quota_charges", lambda *_: nothing)
+    monkeypatch.setattr("muri_opt.systems.joint.quota_search.limit_charges", lambda *_: None)
+    free = one.decide(round_, 0)
+    assert decision_value(round_, one.rules, charged) > 1.05 * decision_value(round_, one.rules, free)
+
+
+def test_nothing_is_charged_where_there_is_enough():
+    round_ = with_cpus(large_joint_round(5, jobs=250, nodes=16), 5, 1000.0, None)
+    offers, amounts = offers_of(round_), round_.amounts
+    found = search(offers, 128)
+    limits = Limits.of_gpus(128, 250)
+    assert limit_charges(offers, np.arange(250), found, limits) is None
+    limits = limits.and_of(float(amounts.C.sum()), amounts.c)
+    assert limit_charges(offers, np.arange(250), found, limits) is None
+    scarce = Limits.of_gpus(128, 250).and_of(200_000.0, amounts.c)
+    charge = limit_charges(offers, np.arange(250), found, scarce)
+    assert charge is not None
+    order = np.argsort(amounts.c)
+    assert (np.diff(charge[order]) >= 0).all()  # who takes more pays more
+    assert charge.max() > 0
+
+
+def test_what_is_left_is_that_beside_groups():
+    limits = Limits.of_gpus(16, 3).and_of(100.0, np.array([2, 3, 5]))
+    assert limits.taken([(0, 2), (1,)]).tolist() == [[1, 7], [1, 3]]
+    assert limits.beside({(0, 2): 4, (1,): 2}).left.tolist() == [10.0, 100.0 - 4 * 7 - 2 * 3]
+    assert limits.beside({}).left.tolist() == [16.0, 100.0]
+
+
+@pytest.mark.parametrize("jobs", [80, 300])
+@pytest.mark.parametrize("policy", ["joint-s", "joint-l"])
+@pytest.mark.parametrize(("cpus", "memory"), [(16.0, None), (32.0, None), (None, 64.0), (24.0, 128.0)])
+def test_sharing_is_not_paid_for_with_cpus_that_others_need(jobs, policy, cpus, memory):
+    round_ = with_cpus(large_joint_round(7, jobs=jobs, nodes=jobs // 20, models=40), 7, cpus, memory)
+    one = policy_from(policy)
+    together, apart = one.decide(round_, 0), policy_from(f"{policy}:group=1").decide(round_, 0)
+    assert not broken_rules(round_, one.rules, together)
+    assert decision_value(round_, one.rules, together) >= 0.98 * decision_value(round_, one.rules, apart)
