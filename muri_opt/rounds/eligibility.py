@@ -6,6 +6,7 @@ nodes for each kind, and ``Round.eligible`` one for each job.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -86,7 +87,7 @@ class _Nodes:
         A job without a limit has to have begun: a node that is available until now takes nothing.
         """
         last = self._now + (1 if limit is None else microseconds(limit))
-        return int(np.searchsorted(self._ends, last))
+        return bisect_left(self._ends, last)
 
     def fit(self, kind: _Kind) -> Bools:
         """Return which nodes a kind of jobs may start on."""

@@ -221,8 +221,11 @@ class _Placing:
 
     def _left_of_quota(self, group: Group) -> int:
         """Return the most GPUs that a group may have within quotas: each of its jobs has all of them."""
+        line, quota = self._amounts.line(self._tenant[group[0]]), self._quota.quota
+        if len(group) == 1:  # as most are, and all that are left over
+            return min([quota.item(tenant) for tenant in line], default=self.free)
         asked = Counter(tenant for job in group for tenant in self._amounts.line(self._tenant[job]))
-        return min([int(self._quota.quota[tenant]) // count for tenant, count in asked.items()], default=self.free)
+        return min([quota.item(tenant) // count for tenant, count in asked.items()], default=self.free)
 
     def _within_quota(self, group: Group, size: int) -> bool:
         """Return whether a group may have so many GPUs, those that a job alone would borrow included."""
