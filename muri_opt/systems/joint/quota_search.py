@@ -11,9 +11,9 @@ import numpy as np
 from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import UNLIMITED, Ints
 from muri_opt.rounds.sharing_now import Held
+from muri_opt.systems.joint.capacity_charges import Capacities, capacity_charges
 from muri_opt.systems.joint.group_value import Group, Place
 from muri_opt.systems.joint.job_model import Floats
-from muri_opt.systems.joint.limit_charges import Limits, limit_charges
 from muri_opt.systems.joint.offers import Offers
 from muri_opt.systems.joint.places import Stay, place_groups
 from muri_opt.systems.joint.price_search import MANY, Found, search
@@ -83,31 +83,30 @@ class _Search:
         return self.state.case.round_.cluster.total_gpus - sum(_gpus(held) for held in self.kept.values())
 
     @cached_property
-    def resources(self) -> Limits:
+    def resources(self) -> Capacities:
         """The GPUs that are left beside the groups, and the CPUs and memory of which nodes say how much they have."""
         amounts = self.state.case.round_.amounts
-        limits = Limits.of_gpus(int(amounts.G.sum()), len(amounts.c))
-        if not self.state.case.models.are_planned:  # what plans take is their own affair
+        limits = Capacities.of_gpus(int(amounts.G.sum()), len(amounts.c))
+        if not self.state.case.models.are_planned:  # plans say themselves what they take
             for need, has in ((amounts.c, amounts.C), (amounts.m, amounts.M)):
                 if need.any() and (has < UNLIMITED).any():
-                    limits = limits.and_of(float(has.sum(dtype=np.float64)), need)
+                    limits = limits.and_of([float(has.sum(dtype=np.float64))], need)
         return limits.beside({group: _gpus(held) for group, held in self.kept.items()})
 
     def at(self, paid: Floats) -> Searched:
         """Return what is found where each job pays so much for a GPU, and for CPUs and memory besides if they bind."""
         offers = replace(self.offers, charge=paid)
         found = search(offers, self.gpus, self.among, self.groups)
-        more = limit_charges(offers, self.jobs, found, self.resources)
+        more = capacity_charges(offers, self.jobs, found, self.resources)
         return self._better(found, paid, None if more is None else paid + more)
 
     def at_once(self, quotas: _Quotas, limits: Ints) -> Searched:
         """Return what is found of very many jobs: where quotas bind by what jobs alone would pay for them at first."""
         paid = quota_charges(self.offers, self.jobs, quotas.counts, limits, self.gpus)
         found = search(replace(self.offers, charge=paid), self.gpus, self.among, self.groups)
-        every = self.resources
-        for tenant in np.flatnonzero(quotas.limits < UNLIMITED).tolist():
-            every = every.and_of(float(limits[tenant]), quotas.counts[:, tenant])
-        return self._better(found, paid, limit_charges(self.offers, self.jobs, found, every))
+        limited = np.flatnonzero(quotas.limits < UNLIMITED)
+        every = self.resources.and_of(limits[limited], quotas.counts[:, limited])
+        return self._better(found, paid, capacity_charges(self.offers, self.jobs, found, every))
 
     def _better(self, found: Found, paid: Floats, other: Floats | None) -> Searched:
         """Return what was found on its nodes, or what is found with other charges if that is worth more."""

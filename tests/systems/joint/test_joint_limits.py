@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from muri_opt import Cluster, Round, Tenant, policy_from
 from muri_opt.rounds.amounts import UNLIMITED
-from muri_opt.systems.joint.limit_charges import Limits, limit_charges
+from muri_opt.systems.joint.capacity_charges import Capacities, capacity_charges
 from muri_opt.systems.joint.models import models_of
 from muri_opt.systems.joint.offers import Offers
 from muri_opt.systems.joint.price_search import search
@@ -107,7 +107,7 @@ def test_charges_of_quotas_are_worth_more_than_none(part, policy, monkeypatch):
     assert not broken_rules(round_, one.rules, charged)
     nothing = np.zeros(400)
     monkeypatch.setattr("muri_opt.systems.joint.quota_search.quota_charges", lambda *_: nothing)
-    monkeypatch.setattr("muri_opt.systems.joint.quota_search.limit_charges", lambda *_: None)
+    monkeypatch.setattr("muri_opt.systems.joint.quota_search.capacity_charges", lambda *_: None)
     free = one.decide(round_, 0)
     assert decision_value(round_, one.rules, charged) > 1.05 * decision_value(round_, one.rules, free)
 
@@ -116,12 +116,12 @@ def test_nothing_is_charged_where_there_is_enough():
     round_ = with_cpus(large_joint_round(5, jobs=250, nodes=16), 5, 1000.0, None)
     offers, amounts = offers_of(round_), round_.amounts
     found = search(offers, 128)
-    limits = Limits.of_gpus(128, 250)
-    assert limit_charges(offers, np.arange(250), found, limits) is None
-    limits = limits.and_of(float(amounts.C.sum()), amounts.c)
-    assert limit_charges(offers, np.arange(250), found, limits) is None
-    scarce = Limits.of_gpus(128, 250).and_of(200_000.0, amounts.c)
-    charge = limit_charges(offers, np.arange(250), found, scarce)
+    limits = Capacities.of_gpus(128, 250)
+    assert capacity_charges(offers, np.arange(250), found, limits) is None
+    limits = limits.and_of([float(amounts.C.sum())], amounts.c)
+    assert capacity_charges(offers, np.arange(250), found, limits) is None
+    scarce = Capacities.of_gpus(128, 250).and_of([200_000.0], amounts.c)
+    charge = capacity_charges(offers, np.arange(250), found, scarce)
     assert charge is not None
     order = np.argsort(amounts.c)
     assert (np.diff(charge[order]) >= 0).all()  # who takes more pays more
@@ -129,7 +129,7 @@ def test_nothing_is_charged_where_there_is_enough():
 
 
 def test_what_is_left_is_that_beside_groups():
-    limits = Limits.of_gpus(16, 3).and_of(100.0, np.array([2, 3, 5]))
+    limits = Capacities.of_gpus(16, 3).and_of([100.0], np.array([2, 3, 5]))
     assert limits.taken([(0, 2), (1,)]).tolist() == [[1, 7], [1, 3]]
     assert limits.beside({(0, 2): 4, (1,): 2}).left.tolist() == [10.0, 100.0 - 4 * 7 - 2 * 3]
     assert limits.beside({}).left.tolist() == [16.0, 100.0]
@@ -144,3 +144,14 @@ def test_sharing_is_not_paid_for_with_cpus_that_others_need(jobs, policy, cpus, 
     together, apart = one.decide(round_, 0), policy_from(f"{policy}:group=1").decide(round_, 0)
     assert not broken_rules(round_, one.rules, together)
     assert decision_value(round_, one.rules, together) >= 0.98 * decision_value(round_, one.rules, apart)
+
+
+@pytest.mark.parametrize("jobs", [60, 250])
+def test_cpus_have_a_price_where_there_are_gpus_for_everybody(jobs, monkeypatch):
+    round_ = with_cpus(large_joint_round(9, jobs=jobs, nodes=jobs, models=40), 9, 8.0, None)
+    one = policy_from("joint-s")
+    priced = one.decide(round_, 0)
+    assert not broken_rules(round_, one.rules, priced)
+    monkeypatch.setattr("muri_opt.systems.joint.quota_search.capacity_charges", lambda *_: None)
+    free = one.decide(round_, 0)
+    assert decision_value(round_, one.rules, priced) > 1.05 * decision_value(round_, one.rules, free)

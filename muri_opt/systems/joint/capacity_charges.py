@@ -22,26 +22,26 @@ _MOST = 4.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Limits:
+class Capacities:
     """Of what there is only so much: ``left[r]``, of which job j takes ``each[j, r]`` with a GPU; GPUs come first."""
 
     left: Floats
     each: Ints
 
     @classmethod
-    def of_gpus(cls, gpus: int, jobs: int) -> Limits:
+    def of_gpus(cls, gpus: int, jobs: int) -> Capacities:
         """Return that nothing but GPUs is limited."""
         return cls(left=np.array([float(gpus)]), each=np.ones((jobs, 1), dtype=np.int64))
 
-    def and_of(self, left: float, each: Ints) -> Limits:
-        """Return the same with one more thing that is limited."""
-        return Limits(left=np.append(self.left, left), each=np.column_stack([self.each, each]))
+    def and_of(self, left: Sequence[float] | Ints, each: Ints) -> Capacities:
+        """Return the same with more that is limited: ``each[j, r]`` is what job j takes of it with a GPU."""
+        return Capacities(left=np.append(self.left, left), each=np.column_stack([self.each, each]))
 
-    def beside(self, groups: Mapping[Group, int]) -> Limits:
+    def beside(self, groups: Mapping[Group, int]) -> Capacities:
         """Return what is left beside groups that have so many GPUs each."""
         if not groups:
             return self
-        return Limits(left=self.left - np.array([*groups.values()]) @ self.taken([*groups]), each=self.each)
+        return Capacities(left=self.left - np.array([*groups.values()]) @ self.taken([*groups]), each=self.each)
 
     def taken(self, groups: Sequence[Sequence[int]]) -> Ints:
         """Return what groups take with each GPU: of GPUs one, of all else what their members take together."""
@@ -50,7 +50,7 @@ class Limits:
         return taken
 
 
-def limit_charges(offers: Offers, jobs: Ints, found: Found, limits: Limits) -> Floats | None:
+def capacity_charges(offers: Offers, jobs: Ints, found: Found, limits: Capacities) -> Floats | None:
     """Return what each job pays for all that it takes with each of its GPUs; ``None`` where there is enough.
 
     Prices rise where the groups that were ``found`` among jobs ask for more than is left and fall where they ask for
@@ -64,15 +64,16 @@ def limit_charges(offers: Offers, jobs: Ints, found: Found, limits: Limits) -> F
     value = np.concatenate([*(offers.groups(some) for some in found.shared), offers.alone(alone)])
     unit = limits.left[0] / np.maximum(limits.left, 1.0)  # so that there is as much of everything as there are GPUs
     taken = limits.taken([*shared, *alone[:, None].tolist()]) * unit
-    price = _prices(value, offers.counts, taken, float(limits.left[0]), found.price) * unit
+    usual = found.value / max(1, int(found.gpus.sum()))  # for a GPU, where none is scarce
+    price = _prices(value, offers.counts, taken, float(limits.left[0]), max(found.price, usual / 2)) * unit
     charge: Floats = limits.each[:, 1:] @ price[1:]
     return charge
 
 
 def _prices(value: Floats, counts: Ints, needs: Floats, left: float, first: float) -> Floats:
     """Return prices of things of which as much is left, by what is asked for at them, from a price of GPUs on."""
-    price = np.full(needs.shape[1], max(first, 1e-300) / 2)
-    price[0] *= 2
+    price = np.full(needs.shape[1], first / 2)
+    price[0] = first
     best, least = price, np.inf
     every = np.arange(len(value))
     for step in range(_STEPS):
