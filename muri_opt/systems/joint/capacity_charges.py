@@ -43,6 +43,12 @@ class Capacities:
             return self
         return Capacities(left=self.left - np.array([*groups.values()]) @ self.taken([*groups]), each=self.each)
 
+    def part(self, count: int, more: float) -> Capacities:
+        """Return one of so many equal parts of what there is, ``more`` of them of all but GPUs."""
+        parts = np.full(len(self.left), count * more)
+        parts[0] = count
+        return Capacities(left=self.left / parts, each=self.each)
+
     def taken(self, groups: Sequence[Sequence[int]]) -> Ints:
         """Return what groups take with each GPU: of GPUs one, of all else what their members take together."""
         taken = np.column_stack(summed_each([*self.each.T], groups))
@@ -50,15 +56,18 @@ class Capacities:
         return taken
 
 
-def capacity_charges(offers: Offers, jobs: Ints, found: Found, limits: Capacities) -> Floats | None:
-    """Return what each job pays for all that it takes with each of its GPUs; ``None`` where there is enough.
+def within(found: Found, limits: Capacities) -> bool:
+    """Return whether there is enough of everything for what was found."""
+    return len(limits.left) == 1 or bool((found.gpus @ limits.taken(found.groups()) <= limits.left).all())
+
+
+def capacity_charges(offers: Offers, jobs: Ints, found: Found, limits: Capacities) -> Floats:
+    """Return what each job pays for all that it takes with each of its GPUs.
 
     Prices rise where the groups that were ``found`` among jobs ask for more than is left and fall where they ask for
     less, and those are taken at which the dual of the linear relaxation over these groups is least. Members of a group
     take CPUs and memory at the same time, and count for their tenants' quotas each, so that each pays for its own.
     """
-    if len(limits.left) == 1 or (found.gpus @ limits.taken(found.groups()) <= limits.left).all():
-        return None
     shared: list[Group] = [tuple(group) for some in found.shared for group in some.tolist()]
     alone = np.setdiff1d(jobs, [job for group in shared for job in group])
     value = np.concatenate([*(offers.groups(some) for some in found.shared), offers.alone(alone)])

@@ -25,8 +25,8 @@ _KEPT = (1.0, 0.6, 0.35)
 """Which part of the pairs waits for further jobs, in turn; the last only for a fourth, and of very many jobs at once
 ``_KEPT_AT_ONCE``."""
 _KEPT_AT_ONCE = 0.5
-_DEARER = 1.4
-"""How much dearer than without sharing GPUs are with it, as a first guess."""
+DEARER = 1.4
+"""How much dearer than without sharing GPUs are with it, as a first guess, if nothing but GPUs is scarce."""
 _TURNS = 6
 Group = tuple[int, ...]
 
@@ -54,12 +54,15 @@ class Found:
         return dict(zip(self.groups(), self.gpus.tolist(), strict=True))
 
 
-def search(offers: Offers, gpus: int, among: Ints | None = None, groups: list[Ints] | None = None) -> Found:
+def search(
+    offers: Offers, gpus: int, among: Ints | None = None, groups: list[Ints] | None = None, dearer: float = DEARER
+) -> Found:
     """Return the best of the joint rounds at some prices of a GPU, by bisection on the price.
 
     At a price every job and pair knows its best size; they share where that gains, and all get GPUs. Where they ask for
     more than there is, the price was too low for who should share, else too high. Only jobs ``among`` some are looked
-    at, all if none are named. ``groups`` are those of another search, to be improved instead.
+    at, all if none are named. ``groups`` are those of another search, to be improved instead. Very many jobs are looked
+    at with one price only, that without sharing times ``dearer``.
     """
     look_at_clock()
     jobs = np.arange(len(offers.kind)) if among is None else among
@@ -68,15 +71,15 @@ def search(offers: Offers, gpus: int, among: Ints | None = None, groups: list[In
     line = np.lexsort((jobs, offers.submitted[jobs], -density))
     line = line[density[line] > 0][: max(MANY, _PER_GPU * gpus)]
     order, alone = jobs[line], alone[line]
-    best = _sized(offers, order, alone, [], gpus)
+    best = sized(offers, order, alone, [], gpus)
     if not gpus or not len(order) or offers.most_jobs < 2:
         return best
     if groups is not None:
-        best = max(best, _sized(offers, order, alone, groups, gpus), key=lambda one: one.value)
+        best = max(best, sized(offers, order, alone, groups, gpus), key=lambda one: one.value)
         block = Blocks(offers, order[None], heaviest_first)
         return _improved(offers, order, alone, block, best, gpus) if len(order) <= MANY else best
     if len(order) > MANY:
-        return _at_once(offers, order, alone, best, gpus)
+        return _at_once(offers, order, alone, best, gpus, dearer)
     # Where a third job may join, the best pairs are no better cores than those of the largest gains.
     block = Blocks(offers, order[None], best_pairs if offers.most_jobs == 2 else heaviest_first)
     if not block.share:
@@ -84,7 +87,7 @@ def search(offers: Offers, gpus: int, among: Ints | None = None, groups: list[In
     low, high, price = 0.0, float("inf"), best.price
     for turn in range(_PASSES):
         groups = block.groups(price, _KEPT[turn % max(2, offers.most_jobs - 1)])
-        found = _sized(offers, order, alone, groups, gpus)
+        found = sized(offers, order, alone, groups, gpus)
         best = max(best, found, key=lambda one: one.value)
         if found.price > price:
             low = price
@@ -97,29 +100,34 @@ def search(offers: Offers, gpus: int, among: Ints | None = None, groups: list[In
     return _improved(offers, order, alone, block, best, gpus)
 
 
-def _at_once(offers: Offers, order: Ints, alone: Floats, best: Found, gpus: int) -> Found:
-    """Return the groups of very many jobs at one price of a GPU, in blocks of jobs of about the same period.
-
-    Jobs that take turns wait for the slowest, so that partners are of similar periods: those of a factor of two go
-    together, in the order of their value for a GPU.
-    """
-    price = _DEARER * best.price
+def _at_once(offers: Offers, order: Ints, alone: Floats, best: Found, gpus: int, dearer: float) -> Found:
+    """Return the groups of very many jobs at one price of a GPU, in blocks of jobs of about the same period."""
+    price = dearer * best.price
     profit = alone[:, 1:] - price * offers.counts[1:]
     wanted = profit.argmax(axis=1) + 1
     never = np.flatnonzero(alone[np.arange(len(order)), wanted] <= 0)
     wanted[never] = (alone[never, 1:] / offers.counts[1:]).argmax(axis=1) + 1
-    period = np.floor(-np.log2(offers.rate[offers.kind[order], wanted]))
-    line = np.append(order[np.argsort(period, kind="stable")], np.full(-len(order) % _SMALL_BLOCK, -1, dtype=np.int64))
-    coarse = replace(offers, grid=offers.grid[_coarse(offers.sizes)])
+    coarse = replace(offers, grid=offers.grid[powers_of_two(offers.sizes)])
     gained = np.zeros(len(offers.kind))
     gained[order] = np.maximum(0.0, profit.max(axis=1))
-    reach = Reach.at(price, coarse, line.reshape(-1, _SMALL_BLOCK), gained)
+    reach = Reach.at(price, coarse, rows_of_similar_periods(offers, order, wanted), gained)
     blocks = Blocks(coarse, reach.jobs, heaviest_first, reach)
     groups = blocks.groups(price, _KEPT_AT_ONCE if offers.most_jobs > 2 else 1.0)
-    return max(best, _sized(offers, order, alone, groups, gpus), key=lambda one: one.value)
+    return max(best, sized(offers, order, alone, groups, gpus), key=lambda one: one.value)
 
 
-def _coarse(sizes: Ints) -> Ints:
+def rows_of_similar_periods(offers: Offers, order: Ints, wanted: Ints) -> Ints:
+    """Return jobs in rows, -1 where the last has fewer, by their periods on the counts of GPUs at places ``wanted``.
+
+    Jobs that take turns wait for the slowest, so that partners are of similar periods: those of a factor of two go
+    together, in the order that they have.
+    """
+    period = np.floor(-np.log2(offers.rate[offers.kind[order], wanted]))
+    line = np.append(order[np.argsort(period, kind="stable")], np.full(-len(order) % _SMALL_BLOCK, -1, dtype=np.int64))
+    return line.reshape(-1, _SMALL_BLOCK)
+
+
+def powers_of_two(sizes: Ints) -> Ints:
     """Return the places of powers of two among some sizes; of all where there are few or no powers."""
     powers = np.flatnonzero((sizes & (sizes - 1)) == 0)
     return powers if len(powers) > 1 else np.arange(len(sizes))
@@ -132,7 +140,7 @@ def _improved(offers: Offers, order: Ints, alone: Floats, block: Blocks, best: F
         if not best.shared:
             break
         groups = block.regrouped(best.shared, best.price, turn)
-        found = _sized(offers, order, alone, groups, gpus)
+        found = sized(offers, order, alone, groups, gpus)
         failed = 0 if found.value > best.value else failed + 1
         best = max(best, found, key=lambda one: one.value)
         if failed == offers.most_jobs or not groups:
@@ -140,7 +148,7 @@ def _improved(offers: Offers, order: Ints, alone: Floats, block: Blocks, best: F
     return best
 
 
-def _sized(offers: Offers, order: Ints, alone: Floats, groups: list[Ints], gpus: int) -> Found:
+def sized(offers: Offers, order: Ints, alone: Floats, groups: list[Ints], gpus: int) -> Found:
     """Return the best sizes of groups and of all other jobs alone."""
     free = np.ones(len(offers.kind), dtype=np.bool_)
     for some in groups:

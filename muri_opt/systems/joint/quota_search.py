@@ -10,14 +10,17 @@ import numpy as np
 
 from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import UNLIMITED, Ints
+from muri_opt.rounds.anytime import Steps, last_of
 from muri_opt.rounds.sharing_now import Held
-from muri_opt.systems.joint.capacity_charges import Capacities, capacity_charges
+from muri_opt.rounds.stopping import look_at_clock
+from muri_opt.systems.joint.capacity_charges import Capacities, capacity_charges, within
 from muri_opt.systems.joint.group_value import Group, Place
 from muri_opt.systems.joint.job_model import Floats
 from muri_opt.systems.joint.offers import Offers
 from muri_opt.systems.joint.places import Stay, place_groups
 from muri_opt.systems.joint.price_search import MANY, Found, search
 from muri_opt.systems.joint.quota_charges import quota_charges
+from muri_opt.systems.joint.sampled_charges import sampled_charges
 from muri_opt.systems.joint.state import State
 
 _STEPS = 8
@@ -97,24 +100,40 @@ class _Search:
         """Return what is found where each job pays so much for a GPU, and for CPUs and memory besides if they bind."""
         offers = replace(self.offers, charge=paid)
         found = search(offers, self.gpus, self.among, self.groups)
-        more = capacity_charges(offers, self.jobs, found, self.resources)
-        return self._better(found, paid, None if more is None else paid + more)
-
-    def at_once(self, quotas: _Quotas, limits: Ints) -> Searched:
-        """Return what is found of very many jobs: where quotas bind by what jobs alone would pay for them at first."""
-        paid = quota_charges(self.offers, self.jobs, quotas.counts, limits, self.gpus)
-        found = search(replace(self.offers, charge=paid), self.gpus, self.among, self.groups)
-        limited = np.flatnonzero(quotas.limits < UNLIMITED)
-        every = self.resources.and_of(limits[limited], quotas.counts[:, limited])
-        return self._better(found, paid, capacity_charges(self.offers, self.jobs, found, every))
-
-    def _better(self, found: Found, paid: Floats, other: Floats | None) -> Searched:
-        """Return what was found on its nodes, or what is found with other charges if that is worth more."""
         first = self._placed(found, paid)
-        if other is None:
+        if within(found, self.resources):
             return first
-        again = search(replace(self.offers, charge=other), self.gpus, self.among, self.groups)
-        return max(first, self._placed(again, other), key=lambda one: one.value)
+        return self._better(first, paid + capacity_charges(offers, self.jobs, found, self.resources))
+
+    def at_once(self, quotas: _Quotas, limits: Ints) -> Steps[Searched]:
+        """Yield what is found of very many jobs: where quotas bind by what jobs alone would pay for them at first.
+
+        Else by what some of the jobs would pay for CPUs and memory, where these bind.
+        """
+        paid = quota_charges(self.offers, self.jobs, quotas.counts, limits, self.gpus)
+        limited = np.flatnonzero(quotas.limits < UNLIMITED)
+        left, counts = limits[limited], quotas.counts[:, limited]
+        more = None if paid.any() else sampled_charges(self.offers, self.jobs, self.resources)
+        every = self.resources
+        if more is None:
+            found = search(replace(self.offers, charge=paid), self.gpus, self.among, self.groups)
+        else:
+            paid, found, every = more, self._charged(more), Capacities.of_gpus(self.gpus, len(more))
+        first = self._placed(found, paid)
+        if within(found, every.and_of(left, counts)):
+            return first
+        yield first
+        other = capacity_charges(self.offers, self.jobs, found, self.resources.and_of(left, counts))
+        return self._better(first, other)
+
+    def _better(self, first: Searched, other: Floats) -> Searched:
+        """Return what was found, or what is found with other charges if that is worth more."""
+        look_at_clock()
+        return max(first, self._placed(self._charged(other), other), key=lambda one: one.value)
+
+    def _charged(self, paid: Floats) -> Found:
+        """Return what is found where jobs pay for more than GPUs, which are no dearer then for being shared."""
+        return search(replace(self.offers, charge=paid), self.gpus, self.among, self.groups, dearer=1.0)
 
     def _placed(self, found: Found, paid: Floats) -> Searched:
         placed = placed_beside(self.state, self.kept, found.sizes())
@@ -128,7 +147,18 @@ def searched(
     among: Ints | None = None,
     groups: list[Ints] | None = None,
 ) -> Searched:
-    """Return the best placed groups that the price search finds beside those ``kept``, with charges of quotas.
+    """Return the last of what is found by :func:`searching`."""
+    return last_of(searching(state, offers, kept, among, groups))
+
+
+def searching(
+    state: State,
+    offers: Offers,
+    kept: Mapping[Group, Held],
+    among: Ints | None = None,
+    groups: list[Ints] | None = None,
+) -> Steps[Searched]:
+    """Yield the best placed groups that the price search finds beside those ``kept``, with charges of quotas.
 
     Where no tenant asks for more than its quota, that is the first search; else the best of several by bisection, or of
     one or two if there are very many jobs. ``groups`` are those of another search, to be improved instead.
@@ -137,20 +167,21 @@ def searched(
     limits = quotas.limits - quotas.held({group: _gpus(held) for group, held in kept.items()})
     looked = _Search(state=state, offers=offers, kept=kept, among=among, groups=groups)
     if len(looked.jobs) > MANY:
-        return looked.at_once(quotas, limits)
+        return (yield from looked.at_once(quotas, limits))
     low, high = np.zeros(len(limits)), np.full(len(limits), np.inf)
-    charge = low.copy()
-    best: Searched | None = None
-    for step in range(_STEPS):
-        this = looked.at(quotas.counts @ charge)
-        over = quotas.held(this.found.sizes()) > limits
-        best = this if best is None or this.value > best.value else best
-        if step == 0 and not over.any():
-            break
+    charge = low
+    best = this = looked.at(quotas.counts @ charge)
+    over = quotas.held(this.found.sizes()) > limits
+    if not over.any():
+        return best
+    yield best
+    for _ in range(_STEPS - 1):
         low, high = np.where(over, charge, low), np.where(over | (charge == 0), high, charge)
         charge = np.where(np.isfinite(high), (low + high) / 2, np.where(over, _first(offers, charge), charge))
-    if best is None:
-        raise AssertionError("a search has at least one step")
+        this = looked.at(quotas.counts @ charge)
+        over = quotas.held(this.found.sizes()) > limits
+        if this.value > best.value:
+            yield (best := this)
     return best
 
 

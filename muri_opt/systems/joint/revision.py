@@ -12,7 +12,7 @@ Where jobs have priorities, those of the largest are decided first, then those o
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -25,7 +25,7 @@ from muri_opt.systems.joint.group_value import Group, Place
 from muri_opt.systems.joint.home_room import within_room
 from muri_opt.systems.joint.job_model import Floats
 from muri_opt.systems.joint.offers import Offers
-from muri_opt.systems.joint.quota_search import Searched, placed_beside, searched, within_quotas
+from muri_opt.systems.joint.quota_search import Searched, placed_beside, searched, searching, within_quotas
 from muri_opt.systems.joint.running_groups import running_groups
 from muri_opt.systems.joint.state import Case, State
 from muri_opt.systems.joint.worth import SCALE
@@ -84,7 +84,8 @@ def _revising(state: State, offers: Offers, beside: Beside, groups: list[Ints] |
     look = _Look(state, offers, beside, case.left_by_restart(), case.more_by_going_on())
     if many and look.kept_beside:
         yield look.first
-    anew = searched(state, offers, beside.fixed, beside.among)
+    steps = searching(state, offers, beside.fixed, beside.among)
+    anew = last_of(steps) if look.kept_beside else (yield from _each_placed(steps))
     if groups is not None:
         anew = max(anew, searched(state, offers, {}, None, groups), key=lambda one: one.value)
     if many and int(state.runs.sum()) == sum(map(len, beside.fixed)):
@@ -110,6 +111,16 @@ def _revising(state: State, offers: Offers, beside: Beside, groups: list[Ints] |
         chosen, look = best, replace(look, state=then)
         reached = then.value(best)
     return chosen
+
+
+def _each_placed(steps: Steps[Searched]) -> Generator[Placed, None, Searched]:
+    """Yield where what is found is placed, and return what is found last."""
+    while True:
+        try:
+            yield next(steps).placed
+        except StopIteration as end:
+            found: Searched = end.value
+            return found
 
 
 @dataclass(frozen=True, eq=False)

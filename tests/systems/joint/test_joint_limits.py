@@ -2,54 +2,18 @@
 
 from __future__ import annotations
 
-from random import Random
-
 import numpy as np
 import pytest
+from bound_joint_rounds import TENANTS, offers_of, with_cpus, with_tenants
 from joint_rounds import large_joint_round
-from msgspec.structs import replace
 
-from muri_opt import Cluster, Round, Tenant, policy_from
+from muri_opt import policy_from
 from muri_opt.rounds.amounts import UNLIMITED
-from muri_opt.systems.joint.capacity_charges import Capacities, capacity_charges
-from muri_opt.systems.joint.models import models_of
-from muri_opt.systems.joint.offers import Offers
+from muri_opt.systems.joint.capacity_charges import Capacities, capacity_charges, within
 from muri_opt.systems.joint.price_search import search
 from muri_opt.systems.joint.quota_charges import quota_charges
-from muri_opt.systems.joint.rules import JointRules
 from muri_opt.systems.joint.sizes import price_of
-from muri_opt.systems.joint.worth import worth_of
 from muri_opt.verify import broken_rules, decision_value
-
-TENANTS = 5
-
-
-def with_tenants(round_, seed, part):
-    """Return the round with jobs of tenants that may have so large a part of all GPUs each."""
-    draw = Random(seed)
-    quota = max(1, round(part * round_.cluster.total_gpus))
-    tenants = tuple(Tenant(id=f"t{number}", quota_gpus=quota) for number in range(TENANTS))
-    jobs = tuple(replace(job, tenant=f"t{draw.randrange(TENANTS)}") for job in round_.jobs)
-    return Round(cluster=Cluster(nodes=round_.cluster.nodes, tenants=tenants), resources=round_.resources, jobs=jobs)
-
-
-def with_cpus(round_, seed, cpus, memory):
-    """Return the round where nodes have so many CPUs and GiB, and jobs ask for 1 to 8 CPUs and some memory a GPU."""
-    draw = Random(seed)
-    nodes = tuple(replace(node, cpus=cpus, memory_gib=memory) for node in round_.cluster.nodes)
-    jobs = tuple(
-        replace(
-            job, cpus=float(draw.choice((1, 2, 4, 8)) * job.gpus), memory_gib=float(draw.choice((4, 32)) * job.gpus)
-        )
-        for job in round_.jobs
-    )
-    return Round(cluster=Cluster(nodes=nodes), resources=round_.resources, jobs=jobs)
-
-
-def offers_of(round_):
-    rules = JointRules.of(policy_from("joint-s").rules)
-    models = models_of(round_, rules)
-    return Offers.of(round_, models, worth_of(round_, models, rules), rules)
 
 
 def asked_for(offers, charge, gpus):
@@ -107,7 +71,7 @@ def test_charges_of_quotas_are_worth_more_than_none(part, policy, monkeypatch):
     assert not broken_rules(round_, one.rules, charged)
     nothing = np.zeros(400)
     monkeypatch.setattr("muri_opt.systems.joint.quota_search.quota_charges", lambda *_: nothing)
-    monkeypatch.setattr("muri_opt.systems.joint.quota_search.capacity_charges", lambda *_: None)
+    monkeypatch.setattr("muri_opt.systems.joint.quota_search.within", lambda *_: True)
     free = one.decide(round_, 0)
     assert decision_value(round_, one.rules, charged) > 1.05 * decision_value(round_, one.rules, free)
 
@@ -117,12 +81,12 @@ def test_nothing_is_charged_where_there_is_enough():
     offers, amounts = offers_of(round_), round_.amounts
     found = search(offers, 128)
     limits = Capacities.of_gpus(128, 250)
-    assert capacity_charges(offers, np.arange(250), found, limits) is None
+    assert within(found, limits)
     limits = limits.and_of([float(amounts.C.sum())], amounts.c)
-    assert capacity_charges(offers, np.arange(250), found, limits) is None
+    assert within(found, limits)
     scarce = Capacities.of_gpus(128, 250).and_of([200_000.0], amounts.c)
+    assert not within(found, scarce)
     charge = capacity_charges(offers, np.arange(250), found, scarce)
-    assert charge is not None
     order = np.argsort(amounts.c)
     assert (np.diff(charge[order]) >= 0).all()  # who takes more pays more
     assert charge.max() > 0
@@ -152,6 +116,7 @@ def test_cpus_have_a_price_where_there_are_gpus_for_everybody(jobs, monkeypatch)
     one = policy_from("joint-s")
     priced = one.decide(round_, 0)
     assert not broken_rules(round_, one.rules, priced)
-    monkeypatch.setattr("muri_opt.systems.joint.quota_search.capacity_charges", lambda *_: None)
+    monkeypatch.setattr("muri_opt.systems.joint.quota_search.sampled_charges", lambda *_: None)
+    monkeypatch.setattr("muri_opt.systems.joint.quota_search.within", lambda *_: True)
     free = one.decide(round_, 0)
     assert decision_value(round_, one.rules, priced) > 1.05 * decision_value(round_, one.rules, free)
