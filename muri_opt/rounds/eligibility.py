@@ -43,6 +43,7 @@ class Eligibility:
         that it must be inside of. How many GPUs are free, and that a gang is of one type and in one unit, is not asked.
         """
         nodes = _Nodes(round_)
+        ended = {limit: nodes.ended(limit) for limit in {job.time_limit_seconds for job in round_.jobs}}
         known: dict[_Kind, int] = {}
         kind = [
             known.setdefault(
@@ -51,7 +52,7 @@ class Eligibility:
                     job.requires,
                     job.excludes,
                     job.within.level if job.within is not None and job.within.required else None,
-                    nodes.ended(job.time_limit_seconds),
+                    ended[job.time_limit_seconds],
                 ),
                 len(known),
             )
@@ -109,7 +110,9 @@ def waits_by_order(round_: Round) -> Bools:
 
     One that was lost with its node does not run any more.
     """
-    now = round_.now
+    now, used = round_.now, round_.used_fields
+    if "job.held" not in used and "job.not_before" not in used:
+        return np.zeros(len(round_.jobs), dtype=np.bool_)
     return _bools(
         (job.held is not None or (job.not_before is not None and job.not_before > now))
         and (job.state == "waiting" or is_lost(round_, position))

@@ -18,7 +18,7 @@ class BindingRules:
     """The rules that keep jobs from starting beside what runs; ``left`` is what that leaves."""
 
     def __init__(self, round_: Round, left: Leftover, holders: Holders, *, consolidate: bool) -> None:
-        self._round, self._left, self._holders, self._consolidate = round_, left, holders, consolidate
+        self._round, self._left, self._holders, self.consolidates = round_, left, holders, consolidate
         self._free, self._total = int(left.gpus.sum()), round_.cluster.total_gpus
         self._rooms = KindRooms(round_, left)
         self._lacking = LackingAmounts(round_, left, holders, left.gpus)
@@ -42,7 +42,7 @@ class BindingRules:
             said.append(quota_text(self._round, left, job))
             remedies.append(quota_remedy(left, over))
             reasons.append(WaitingReason.QUOTA)
-        nodes = fewest_nodes(self._round, job) if self._consolidate else len(kind.now)
+        nodes = fewest_nodes(self._round, job) if self.consolidates else len(kind.now)
         fits = asks <= most and kind.nodes_needed(asks) <= nodes
         if asks <= most and not fits:
             best = int(kind.reach[:nodes].max(initial=0))
@@ -66,6 +66,6 @@ class BindingRules:
     def _short_of(self, job: int, room: KindRoom, nodes: int, best: int) -> str:
         """Return how many of the free GPUs the job could use, and what is in the way of the others."""
         words = self._lacking.of(job, room.free)
-        if self._consolidate and nodes < len(room.now):
+        if self.consolidates and nodes < len(room.now):
             words.append(f"{best} on {nodes} node{'s' * (nodes != 1)}")
         return ", at most " + " and ".join(words) if words else ""

@@ -196,7 +196,8 @@ def _waiting(
     is to begin later, waits for that.
     """
     amounts = round_.amounts
-    alike_of = [left.asks, amounts.g, amounts.c, amounts.m, amounts.tenant, *_unlike(round_, left)]
+    alike_of = [left.asks, amounts.c, amounts.m, amounts.tenant, *_unlike(round_, left)]
+    alike_of += [amounts.g] if rules.consolidates else []  # on as few nodes as for these
     demands = np.stack(alike_of)[:, jobs].T.tolist()
     known: dict[tuple[int, ...], Waiting] = {}
     found = []
@@ -229,8 +230,5 @@ def _unlike(round_: Round, left: Leftover) -> list[Ints]:
     """Return what else jobs must have in common to be told the same: where they may start, and that none runs."""
     if left.sets is None:
         return []
-    own = [place if job.state == "running" else -1 for place, job in enumerate(round_.jobs)]
-    own = [
-        place if kept else common for place, (kept, common) in enumerate(zip(round_.waits_by_order, own, strict=True))
-    ]
-    return [left.sets.kind, np.array(own, dtype=np.int64)]
+    runs = np.array([job.state == "running" for job in round_.jobs], dtype=np.bool_)
+    return [left.sets.kind, np.where(runs | round_.waits_by_order, np.arange(len(runs)), -1)]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from functools import cached_property
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +21,8 @@ from muri_opt.systems.capacity.type_quotas import QUOTA_BY_TYPE
 
 ASKED: Final = PLACES | SHAPES | STATES
 """Fields that say where a gang may be; in a round that uses none of them it may be anywhere."""
-_ANY: Final = NodeRange()
+_BESIDE_NODES: Final = SHAPES | (STATES - {"node.state"}) | {"job.within"}
+"""Fields that ask for more than certain nodes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -49,17 +51,23 @@ class Demand:
         return len(self.sets) == 1 and not self.shaped
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class NodeSets:
-    """The demand of each job: job j is of kind ``kind[j]``. Nodes of one ``look`` are the same to all jobs.
+    """The demand of each job: job j is of kind ``kind[j]``. ``places`` has all that jobs can tell nodes by, in columns.
 
     ``wishes`` has the jobs that prefer to be inside one unit of a level, with the unit of each node, -1 for none.
     """
 
     kind: Ints
     demands: tuple[Demand, ...]
-    look: Ints
+    places: Ints
     wishes: Mapping[int, Ints]
+
+    @cached_property
+    def look(self) -> Ints:
+        """A number for each node: nodes of the same are alike to all jobs."""
+        _, look = np.unique(self.places, axis=0, return_inverse=True)
+        return look.reshape(-1)
 
     def of(self, job: int) -> Demand:
         """Return what a job asks."""
@@ -72,7 +80,7 @@ class NodeSets:
 
     def may_start(self) -> NDArray[np.bool_]:
         """Return ``[j, s]``: whether job j may start on node s."""
-        rows = np.zeros((len(self.demands), len(self.look)), dtype=np.bool_)
+        rows = np.zeros((len(self.demands), len(self.places)), dtype=np.bool_)
         for row, demand in zip(rows, self.demands, strict=True):
             for nodes in demand.sets:
                 row[nodes] = True
@@ -96,32 +104,55 @@ def _node_sets(round_: Round) -> NodeSets:
     units = {level: unit_codes(round_.cluster, level) for level in sorted(levels)}
     down = [node.state == "down" for node in round_.cluster.nodes]
     places = [types, np.array(down, dtype=np.int64), *units.values(), *eligible.rows.astype(np.int64)]
-    _, look = np.unique(np.column_stack(places), axis=0, return_inverse=True)
-    known: dict[tuple[int, bool, str | None, NodeRange, bool, bool], int] = {}
+    known: dict[tuple[int, _Asked], int] = {}
     wishes: dict[int, Ints] = {}
     demands: list[Demand] = []
     kind = []
-    for position, job in enumerate(round_.jobs):
-        starts = not round_.waits_by_order[position] and not (job.stays_put and not is_lost(round_, position))
-        level = None if job.within is None else job.within.level
-        prefers = job.within is not None and not job.within.required
-        key = int(eligible.kind[position]), starts, level, job.nodes or _ANY, job.even, prefers
-        if level is not None and prefers:
-            wishes[position] = units[level]
+    for position, key in enumerate(zip(eligible.kind.tolist(), _asked(round_), strict=True)):
         if key not in known:
             known[key] = len(demands)
+            row, (starts, level, nodes, even, prefers) = eligible.rows[key[0]], key[1]
             anywhere, inside = np.zeros_like(types), np.zeros_like(types) if level is None else units[level]
-            row = eligible.rows[key[0]]
             sets = _apart(row, types, anywhere if prefers else inside) if starts else ()
             near = _apart(row & (inside >= 0), types, inside) if starts and prefers else ()
-            demands.append(Demand(sets=sets, least=key[3].least, most=key[3].most, even=job.even, near=near))
+            demands.append(Demand(sets=sets, least=nodes.least, most=nodes.most, even=even, near=near))
+        if key[1].prefers and key[1].level is not None:
+            wishes[position] = units[key[1].level]
         kind.append(known[key])
-    return NodeSets(kind=np.array(kind, dtype=np.int64), demands=tuple(demands), look=look.reshape(-1), wishes=wishes)
+    columns = np.column_stack(places)
+    return NodeSets(kind=np.array(kind, dtype=np.int64), demands=tuple(demands), places=columns, wishes=wishes)
+
+
+class _Asked(NamedTuple):
+    """What a job asks beside certain nodes; whether it may start, and whether it only prefers to be inside a level."""
+
+    starts: bool = True
+    level: str | None = None
+    nodes: NodeRange = NodeRange()
+    even: bool = False
+    prefers: bool = False
+
+
+def _asked(round_: Round) -> Sequence[_Asked]:
+    """Return what each job asks beside certain nodes: in most rounds nothing."""
+    if _BESIDE_NODES.isdisjoint(round_.used_fields):
+        return [_Asked()] * len(round_.jobs)
+    return [
+        _Asked(
+            starts=not waits and not (job.stays_put and not is_lost(round_, position)),
+            level=None if job.within is None else job.within.level,
+            nodes=job.nodes or NodeRange(),
+            even=job.even,
+            prefers=job.within is not None and not job.within.required,
+        )
+        for position, (job, waits) in enumerate(zip(round_.jobs, round_.waits_by_order.tolist(), strict=True))
+    ]
 
 
 def _apart(may: NDArray[np.bool_], types: Ints, units: Ints) -> tuple[Ints, ...]:
     """Return the nodes of each GPU type and unit on which a job may start."""
     found: dict[tuple[int, int], list[int]] = {}
-    for node in np.flatnonzero(may).tolist():
-        found.setdefault((int(types[node]), int(units[node])), []).append(node)
+    nodes = np.flatnonzero(may)
+    for node, type_, unit in zip(nodes.tolist(), types[nodes].tolist(), units[nodes].tolist(), strict=True):
+        found.setdefault((type_, unit), []).append(node)
     return tuple(np.array(nodes, dtype=np.int64) for nodes in found.values())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from functools import cached_property
+from functools import reduce
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import UNLIMITED, Ints
 from muri_opt.rounds.free_capacity import FreeCapacity
-from muri_opt.rounds.memoise import recalled
 from muri_opt.rounds.stopping import look_at_clock
 from muri_opt.systems.capacity.free_capacity import summed
 from muri_opt.systems.capacity.room_sets import RoomSets
@@ -23,6 +22,8 @@ from muri_opt.systems.joint.plan_ways import PlanShape
 from muri_opt.systems.joint.regions import Region, Regions
 from muri_opt.systems.joint.worth import Worth
 
+_FEW_KINDS = 64
+"""Needs of jobs that are left over, up to which it is looked at once whether there is room for them."""
 Part = tuple[int, int]
 """A node, and GPUs of it."""
 Stay = tuple[int, Place | None]
@@ -80,19 +81,15 @@ class _Placing:
         """GPUs that nobody has."""
         self.placed: dict[Group, Place] = {}
 
-    @cached_property
-    def _faster(self) -> NDArray[np.bool_]:
-        """For every model which GPU counts are faster than all smaller ones."""
-        return _faster_than_smaller(self._models)
-
     def hardest(self, group: Group, gpus: int) -> tuple[int, bool, bool]:
         """Return what to sort groups by before their size: few GPUs where they may be, plans, and powers of two."""
         reach = 0
         if self._asked:
             regions = self._regions.of_group(group)
             if regions not in self._reaches:
+                where = reduce(int.__or__, regions, 0)
                 every = enumerate(self._amounts.G.tolist())
-                self._reaches[regions] = sum(gpus for node, gpus in every if any(one >> node & 1 for one in regions))
+                self._reaches[regions] = sum([gpus for node, gpus in every if where >> node & 1])
             reach = self._reaches[regions]
         return reach, not self._by_plans(group[0]), bool(gpus & (gpus - 1))
 
@@ -246,7 +243,7 @@ class _Placing:
             return
         placed = {job for group in self.placed for job in group}
         every = range(len(self._models)) if among is None else sorted(among)
-        jobs = [job for job in every if job not in placed]
+        jobs = self._with_room([job for job in every if job not in placed])
         period = self._models.period[self._models.kind[jobs]].astype(np.float64)
         cost = np.where(period > 0, period * np.arange(period.shape[1]), np.inf)
         density = worth.new[jobs].astype(np.float64) / cost.min(axis=1, initial=np.inf)
@@ -255,6 +252,14 @@ class _Placing:
                 return
             if density[at] > 0:
                 yield jobs[at]
+
+    def _with_room(self, jobs: list[int]) -> list[int]:
+        """Return the jobs for which there may be a GPU somewhere, with what they need besides."""
+        kinds = {self._kind_of[job] for job in jobs}
+        if self._planned or len(kinds) > _FEW_KINDS:
+            return jobs
+        room = {kind for kind in kinds if self._rooms.room(kind)}
+        return [job for job in jobs if self._kind_of[job] in room]
 
     def _sizes(self, group: Group, most: int, *, going_on: bool) -> Iterator[int]:
         """Yield the GPU counts of all members, descending.
@@ -275,25 +280,28 @@ class _Placing:
         """Return whether so many GPUs are among the :meth:`_sizes` of a group."""
         if gpus >= self._models.period.shape[1]:
             return False
-        able = self._models.period if going_on or len(group) > 1 else self._faster
-        return all(able.item(self._models.kinds[job], gpus) for job in group)
+        if len(group) == 1 and not going_on:
+            return self._is_faster(self._models.kinds[group[0]], gpus)
+        return all(self._models.period.item(self._models.kinds[job], gpus) for job in group)
+
+    def _is_faster(self, kind: int, gpus: int) -> bool:
+        """Return whether a model can have so many GPUs and is faster on them than on all fewer ones."""
+        *fewer, period = self._models.period[kind, : gpus + 1].tolist()
+        return 0 < period < min((one for one in fewer if one), default=period + 1)
 
     def _counts_of(self, kinds: tuple[int, ...]) -> list[int]:
         """Return the GPU counts that jobs of these models can have together, descending; see :meth:`_sizes`."""
         if len(kinds) == 1:
-            able = self._faster[kinds[0]]
+            able = _faster_than_smaller(self._models.period[kinds[0]])
         else:
             able = np.asarray((self._models.period[list(kinds)] > 0).all(axis=0))
         counts: list[int] = able.nonzero()[0][::-1].tolist()
         return counts
 
 
-@recalled
-def _faster_than_smaller(models: Models) -> NDArray[np.bool_]:
-    """Return for every model which GPU counts are faster than all smaller ones that it can have."""
-    period = models.period
+def _faster_than_smaller(period: Ints) -> NDArray[np.bool_]:
+    """Return which GPU counts of a model are faster than all smaller ones that it can have, by its periods."""
     times = np.where(period > 0, period, period.max(initial=0) + 1)
-    least = np.minimum.accumulate(times, axis=1)
     faster: NDArray[np.bool_] = period > 0
-    faster[:, 1:] &= times[:, 1:] < least[:, :-1]
+    faster[1:] &= times[1:] < np.minimum.accumulate(times)[:-1]
     return faster

@@ -13,7 +13,7 @@ from muri_opt.systems.joint.job_model import Floats
 from muri_opt.systems.joint.offers import Offers
 from muri_opt.systems.joint.pair_reach import Reach
 from muri_opt.systems.joint.partners import Blocks, best_pairs, heaviest_first
-from muri_opt.systems.joint.sizes import best_sizes
+from muri_opt.systems.joint.sizes import best_sizes, price_of
 
 MANY = 192
 """Jobs that are all looked at as partners of each other; more are looked at in smaller blocks."""
@@ -28,6 +28,7 @@ _KEPT_AT_ONCE = 0.5
 DEARER = 1.4
 """How much dearer than without sharing GPUs are with it, as a first guess, if nothing but GPUs is scarce."""
 _TURNS = 6
+_ROUNDING = 1e-9
 Group = tuple[int, ...]
 
 
@@ -71,15 +72,15 @@ def search(
     line = np.lexsort((jobs, offers.submitted[jobs], -density))
     line = line[density[line] > 0][: max(MANY, _PER_GPU * gpus)]
     order, alone = jobs[line], alone[line]
-    best = sized(offers, order, alone, [], gpus)
     if not gpus or not len(order) or offers.most_jobs < 2:
-        return best
+        return sized(offers, order, alone, [], gpus)
+    if len(order) > MANY and groups is None:
+        return _at_once(offers, order, alone, gpus, dearer)
+    best = sized(offers, order, alone, [], gpus)
     if groups is not None:
         best = max(best, sized(offers, order, alone, groups, gpus), key=lambda one: one.value)
         block = Blocks(offers, order[None], heaviest_first)
         return _improved(offers, order, alone, block, best, gpus) if len(order) <= MANY else best
-    if len(order) > MANY:
-        return _at_once(offers, order, alone, best, gpus, dearer)
     # Where a third job may join, the best pairs are no better cores than those of the largest gains.
     block = Blocks(offers, order[None], best_pairs if offers.most_jobs == 2 else heaviest_first)
     if not block.share:
@@ -100,9 +101,10 @@ def search(
     return _improved(offers, order, alone, block, best, gpus)
 
 
-def _at_once(offers: Offers, order: Ints, alone: Floats, best: Found, gpus: int, dearer: float) -> Found:
+def _at_once(offers: Offers, order: Ints, alone: Floats, gpus: int, dearer: float) -> Found:
     """Return the groups of very many jobs at one price of a GPU, in blocks of jobs of about the same period."""
-    price = dearer * best.price
+    cheapest, chosen = price_of(alone, offers.counts, gpus)
+    price = dearer * cheapest
     profit = alone[:, 1:] - price * offers.counts[1:]
     wanted = profit.argmax(axis=1) + 1
     never = np.flatnonzero(alone[np.arange(len(order)), wanted] <= 0)
@@ -113,7 +115,11 @@ def _at_once(offers: Offers, order: Ints, alone: Floats, best: Found, gpus: int,
     reach = Reach.at(price, coarse, rows_of_similar_periods(offers, order, wanted), gained)
     blocks = Blocks(coarse, reach.jobs, heaviest_first, reach)
     groups = blocks.groups(price, _KEPT_AT_ONCE if offers.most_jobs > 2 else 1.0)
-    return max(best, sized(offers, order, alone, groups, gpus), key=lambda one: one.value)
+    found = sized(offers, order, alone, groups, gpus)
+    gains = alone[np.arange(len(order)), chosen] - cheapest * offers.counts[chosen]
+    if found.value > (cheapest * gpus + gains.sum()) * (1 + _ROUNDING):  # which nobody alone is worth more than
+        return found
+    return max(sized(offers, order, alone, [], gpus), found, key=lambda one: one.value)
 
 
 def rows_of_similar_periods(offers: Offers, order: Ints, wanted: Ints) -> Ints:

@@ -25,16 +25,17 @@ def quota_charges(offers: Offers, jobs: Ints, counted: Ints, limits: Ints, gpus:
     limited = np.flatnonzero(limits < UNLIMITED).tolist()
     if not limited:
         return charge
-    value = offers.alone(jobs)
+    at = np.append(0, offers.grid)  # a guess need not look at all sizes
+    counts, value = offers.counts[at], offers.alone(jobs)[:, at]
     own, given = np.zeros(len(jobs)), np.zeros(len(jobs), dtype=np.int64)
     for tenant in limited:
         rows = np.flatnonzero(counted[jobs, tenant])
-        price, sizes = price_of(value[rows], offers.counts, max(0, int(limits[tenant])))
+        price, sizes = price_of(value[rows], counts, max(0, int(limits[tenant])))
         dearer = price > own[rows]
-        own[rows[dearer]], given[rows[dearer]] = price, offers.counts[sizes[dearer]]
+        own[rows[dearer]], given[rows[dearer]] = price, counts[sizes[dearer]]
     binds, price = np.zeros(len(jobs), dtype=np.bool_), 0.0
     for _ in range(_LOOKS):
-        price, _ = price_of(value[~binds], offers.counts, max(0, gpus - int(given[binds].sum())))
+        price, _ = price_of(value[~binds], counts, max(0, gpus - int(given[binds].sum())))
         before, binds = binds, own > price
         if (binds == before).all():
             break

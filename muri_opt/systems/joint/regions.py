@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import reduce
+from functools import cached_property, reduce
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,7 @@ Region = int
 ANYWHERE: Region = -1
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Regions:
     """Regions of jobs: job j is of kind ``kind[j]``, and kind k may start in ``of_kind[k]``, which do not overlap.
 
@@ -36,6 +36,11 @@ class Regions:
         """Return the regions of the jobs of a round; where no job asks for anything there is one, everywhere."""
         return _regions(round_)
 
+    @cached_property
+    def _kinds(self) -> list[int]:
+        kinds: list[int] = self.kind.tolist()
+        return kinds
+
     @property
     def are_asked(self) -> bool:
         """Whether some jobs may not start just anywhere."""
@@ -43,9 +48,9 @@ class Regions:
 
     def of_group(self, group: Sequence[int]) -> tuple[Region, ...]:
         """Return where all jobs of a group may start."""
-        if len(self.of_kind) == 1 or len(group) == 1:
-            return self.of_kind[self.kind.item(group[0])]
-        kinds = frozenset(int(self.kind[job]) for job in group)
+        kinds = frozenset([self._kinds[job] for job in group])
+        if len(kinds) == 1:
+            return self.of_kind[self._kinds[group[0]]]
         if kinds not in self.known:
             self.known[kinds] = reduce(_common, (self.of_kind[kind] for kind in sorted(kinds)))
         return self.known[kinds]
