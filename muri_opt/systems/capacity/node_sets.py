@@ -104,23 +104,22 @@ def _node_sets(round_: Round) -> NodeSets:
     units = {level: unit_codes(round_.cluster, level) for level in sorted(levels)}
     down = [node.state == "down" for node in round_.cluster.nodes]
     places = [types, np.array(down, dtype=np.int64), *units.values(), *eligible.rows.astype(np.int64)]
+    asked = _asked(round_)
     known: dict[tuple[int, _Asked], int] = {}
-    wishes: dict[int, Ints] = {}
-    demands: list[Demand] = []
-    kind = []
-    for position, key in enumerate(zip(eligible.kind.tolist(), _asked(round_), strict=True)):
-        if key not in known:
-            known[key] = len(demands)
-            row, (starts, level, nodes, even, prefers) = eligible.rows[key[0]], key[1]
-            anywhere, inside = np.zeros_like(types), np.zeros_like(types) if level is None else units[level]
-            sets = _apart(row, types, anywhere if prefers else inside) if starts else ()
-            near = _apart(row & (inside >= 0), types, inside) if starts and prefers else ()
-            demands.append(Demand(sets=sets, least=nodes.least, most=nodes.most, even=even, near=near))
-        if key[1].prefers and key[1].level is not None:
-            wishes[position] = units[key[1].level]
-        kind.append(known[key])
-    columns = np.column_stack(places)
-    return NodeSets(kind=np.array(kind, dtype=np.int64), demands=tuple(demands), places=columns, wishes=wishes)
+    if asked is None:
+        known, kind = {(at, _Asked()): at for at in range(len(eligible.rows))}, eligible.kind
+    else:
+        pairs = zip(eligible.kind.tolist(), asked, strict=True)
+        kind = np.array([known.setdefault(pair, len(known)) for pair in pairs], dtype=np.int64)
+    demands = []
+    for row, (starts, level, nodes, even, prefers) in known:
+        may, anywhere = eligible.rows[row], np.zeros_like(types)
+        inside = anywhere if level is None else units[level]
+        sets = _apart(may, types, anywhere if prefers else inside) if starts else ()
+        near = _apart(may & (inside >= 0), types, inside) if starts and prefers else ()
+        demands.append(Demand(sets=sets, least=nodes.least, most=nodes.most, even=even, near=near))
+    wishes = {at: units[one.level] for at, one in enumerate(asked or ()) if one.prefers and one.level is not None}
+    return NodeSets(kind=kind, demands=tuple(demands), places=np.column_stack(places), wishes=wishes)
 
 
 class _Asked(NamedTuple):
@@ -133,10 +132,10 @@ class _Asked(NamedTuple):
     prefers: bool = False
 
 
-def _asked(round_: Round) -> Sequence[_Asked]:
-    """Return what each job asks beside certain nodes: in most rounds nothing."""
+def _asked(round_: Round) -> Sequence[_Asked] | None:
+    """Return what each job asks beside certain nodes; ``None`` where no job asks for more, as in most rounds."""
     if _BESIDE_NODES.isdisjoint(round_.used_fields):
-        return [_Asked()] * len(round_.jobs)
+        return None
     return [
         _Asked(
             starts=not waits and not (job.stays_put and not is_lost(round_, position)),

@@ -14,8 +14,8 @@ from muri_opt.systems.joint.job_model import Floats
 from muri_opt.systems.joint.offers import Offers
 from muri_opt.systems.joint.price_search import Found
 
-_STEPS = 24
-_CALMER = 6
+_STEPS = 12
+_CALMER = 3
 """Steps after which prices follow what is asked for half as fast."""
 _MOST = 4.0
 """How many times as dear something gets in a step, or as cheap."""

@@ -19,6 +19,8 @@ from muri_opt.systems.joint.rules import JointRules
 from muri_opt.systems.joint.worth import Worth
 
 _GRID = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512)
+_FEW_PAIRS = 131_072
+"""Pairs and sizes up to which all sizes are looked at together."""
 _ROWS = 16
 """Rows of jobs whose pairs are looked at together: what that needs stays in the processor's cache."""
 
@@ -130,6 +132,10 @@ class Offers:
             known: NDArray[Any] = each.reshape(len(each), -1).take(of[:, :, None] * models + of[:, None, :], axis=1)
             known *= together
             return known
+        if reach is None and len(self.grid) * together.size <= _FEW_PAIRS:
+            every: NDArray[Any] = 1.0 / least_pair_period(times.take(of, axis=2)) * factor
+            every *= together
+            return every
         value = np.zeros((len(self.grid), *together.shape), dtype=np.float32)
         for size, found in enumerate(value):
             widths = np.full(len(jobs), jobs.shape[1]) if reach is None else reach[size]

@@ -286,8 +286,9 @@ class _Placing:
 
     def _is_faster(self, kind: int, gpus: int) -> bool:
         """Return whether a model can have so many GPUs and is faster on them than on all fewer ones."""
-        *fewer, period = self._models.period[kind, : gpus + 1].tolist()
-        return 0 < period < min((one for one in fewer if one), default=period + 1)
+        fewer: list[int] = self._models.period[kind, :gpus].tolist()
+        period = self._models.period.item(kind, gpus)
+        return bool(period) and all(one == 0 or one > period for one in fewer)
 
     def _counts_of(self, kinds: tuple[int, ...]) -> list[int]:
         """Return the GPU counts that jobs of these models can have together, descending; see :meth:`_sizes`."""
