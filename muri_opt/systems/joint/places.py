@@ -47,8 +47,11 @@ def place_groups(
     a GPU first.
     """
     placing = _Placing(round_, models)
-    hard = [placing.hardest(group, size) for group, size in zip(groups, gpus, strict=True)]
-    line = sorted(range(len(groups)), key=lambda at: (-stays[at][0], *hard[at], -gpus[at], groups[at]))
+    keys = [
+        (-saved, *placing.hardest(group, size), -size, group)
+        for group, size, (saved, _) in zip(groups, gpus, stays, strict=True)
+    ]
+    line = sorted(range(len(groups)), key=keys.__getitem__)
     homes = [(groups[at], gpus[at], home) for at in line if (home := stays[at][1]) is not None]
     if placing.all_stay(homes):  # they are first in the line
         line = line[len(homes) :]
@@ -219,8 +222,8 @@ class _Placing:
     def _left_of_quota(self, group: Group) -> int:
         """Return the most GPUs that a group may have within quotas: each of its jobs has all of them."""
         line, quota = self._amounts.line(self._tenant[group[0]]), self._quota.quota
-        if len(group) == 1:  # as most are, and all that are left over
-            return min([quota.item(tenant) for tenant in line], default=self.free)
+        if len(group) == 1 and len(line) == 1:  # as most are
+            return quota.item(line[0])
         asked = Counter(tenant for job in group for tenant in self._amounts.line(self._tenant[job]))
         return min([quota.item(tenant) // count for tenant, count in asked.items()], default=self.free)
 
@@ -286,9 +289,10 @@ class _Placing:
 
     def _is_faster(self, kind: int, gpus: int) -> bool:
         """Return whether a model can have so many GPUs and is faster on them than on all fewer ones."""
-        fewer: list[int] = self._models.period[kind, :gpus].tolist()
         period = self._models.period.item(kind, gpus)
-        return bool(period) and all(one == 0 or one > period for one in fewer)
+        if not period or gpus == 1:
+            return bool(period)
+        return all(one == 0 or one > period for one in self._models.period[kind, 1:gpus].tolist())
 
     def _counts_of(self, kinds: tuple[int, ...]) -> list[int]:
         """Return the GPU counts that jobs of these models can have together, descending; see :meth:`_sizes`."""

@@ -9,6 +9,7 @@ from muri_opt.systems.joint.job_model import Floats
 from muri_opt.systems.joint.offers import Offers
 from muri_opt.systems.joint.sizes import price_of
 
+_HALVINGS = 16
 _LOOKS = 6
 """How often the price of GPUs is looked for, with more quotas that bind each time; twice is nearly always enough."""
 
@@ -30,12 +31,12 @@ def quota_charges(offers: Offers, jobs: Ints, counted: Ints, limits: Ints, gpus:
     own, given = np.zeros(len(jobs)), np.zeros(len(jobs), dtype=np.int64)
     for tenant in limited:
         rows = np.flatnonzero(counted[jobs, tenant])
-        price, sizes = price_of(value[rows], counts, max(0, int(limits[tenant])))
+        price, sizes = price_of(value[rows], counts, max(0, int(limits[tenant])), _HALVINGS)
         dearer = price > own[rows]
         own[rows[dearer]], given[rows[dearer]] = price, counts[sizes[dearer]]
     binds, price = np.zeros(len(jobs), dtype=np.bool_), 0.0
     for _ in range(_LOOKS):
-        price, _ = price_of(value[~binds], counts, max(0, gpus - int(given[binds].sum())))
+        price, _ = price_of(value[~binds], counts, max(0, gpus - int(given[binds].sum())), _HALVINGS)
         before, binds = binds, own > price
         if (binds == before).all():
             break
