@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from muri_opt.rounds.amounts import Ints
-from muri_opt.systems.capacity.free_capacity import summed_each
 from muri_opt.systems.joint.group_value import Group
 from muri_opt.systems.joint.job_model import Floats
 from muri_opt.systems.joint.offers import Offers
 from muri_opt.systems.joint.price_search import Found
+from muri_opt.systems.joint.takings import Takings, members_of
 
 _STEPS = 12
 _CALMER = 3
@@ -23,42 +23,44 @@ _MOST = 4.0
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Capacities:
-    """Of what there is only so much: ``left[r]``, of which job j takes ``each[j, r]`` with a GPU; GPUs come first."""
+    """Of what there is only so much: ``left[0]`` GPUs, and ``left[1 + k]`` of the k-th thing taken with them."""
 
     left: Floats
-    each: Ints
+    takings: Takings
 
     @classmethod
     def of_gpus(cls, gpus: int, jobs: int) -> Capacities:
         """Return that nothing but GPUs is limited."""
-        return cls(left=np.array([float(gpus)]), each=np.ones((jobs, 1), dtype=np.int64))
+        return cls(left=np.array([float(gpus)]), takings=Takings.nothing(jobs))
 
-    def and_of(self, left: Sequence[float] | Ints, each: Ints) -> Capacities:
-        """Return the same with more that is limited: ``each[j, r]`` is what job j takes of it with a GPU."""
-        return Capacities(left=np.append(self.left, left), each=np.column_stack([self.each, each]))
+    @property
+    def of_gpus_alone(self) -> bool:
+        """Whether nothing but GPUs is limited."""
+        return len(self.left) == 1
+
+    def and_of(self, left: Sequence[float] | Ints, takings: Takings) -> Capacities:
+        """Return the same with more things of which only so much is left."""
+        return Capacities(left=np.append(self.left, left), takings=self.takings.and_of(takings))
 
     def beside(self, groups: Mapping[Group, int]) -> Capacities:
         """Return what is left beside groups that have so many GPUs each."""
-        if not groups:
-            return self
-        return Capacities(left=self.left - np.array([*groups.values()]) @ self.taken([*groups]), each=self.each)
+        asked = self.asked(*members_of(groups), np.array([*groups.values()], dtype=np.int64))
+        return Capacities(left=self.left - asked, takings=self.takings)
 
     def part(self, count: int, more: float) -> Capacities:
         """Return one of so many equal parts of what there is, ``more`` of them of all but GPUs."""
         parts = np.full(len(self.left), count * more)
         parts[0] = count
-        return Capacities(left=self.left / parts, each=self.each)
+        return Capacities(left=self.left / parts, takings=self.takings)
 
-    def taken(self, groups: Sequence[Sequence[int]]) -> Ints:
-        """Return what groups take with each GPU: of GPUs one, of all else what their members take together."""
-        taken = np.column_stack(summed_each([*self.each.T], groups))
-        taken[:, 0] = 1
-        return taken
+    def asked(self, members: Ints, sizes: Ints, gpus: Ints) -> Floats:
+        """Return what groups of so many members and GPUs take: of all but GPUs what their members take together."""
+        return np.append(gpus.sum(), self.takings.of_groups(members, sizes).total(gpus))
 
 
 def within(found: Found, limits: Capacities) -> bool:
     """Return whether there is enough of everything for what was found."""
-    return len(limits.left) == 1 or bool((found.gpus @ limits.taken(found.groups()) <= limits.left).all())
+    return limits.of_gpus_alone or bool((limits.asked(*_flat(found.parts), found.gpus) <= limits.left).all())
 
 
 def capacity_charges(offers: Offers, jobs: Ints, found: Found, limits: Capacities) -> Floats:
@@ -68,29 +70,42 @@ def capacity_charges(offers: Offers, jobs: Ints, found: Found, limits: Capacitie
     less, and those are taken at which the dual of the linear relaxation over these groups is least. Members of a group
     take CPUs and memory at the same time, and count for their tenants' quotas each, so that each pays for its own.
     """
-    shared: list[Group] = [tuple(group) for some in found.shared for group in some.tolist()]
-    alone = np.setdiff1d(jobs, [job for group in shared for job in group])
+    free = np.ones(len(offers.kind), dtype=np.bool_)
+    for some in found.shared:
+        free[some] = False
+    alone = jobs[free[jobs]]
     value = np.concatenate([*(offers.groups(some) for some in found.shared), offers.alone(alone)])
-    unit = limits.left[0] / np.maximum(limits.left, 1.0)  # so that there is as much of everything as there are GPUs
-    taken = limits.taken([*shared, *alone[:, None].tolist()]) * unit
+    gpus = float(limits.left[0])
+    unit = gpus / np.maximum(limits.left[1:], 1.0)  # so that there is as much of everything as there are GPUs
+    needs = limits.takings.of_groups(*_flat([*found.shared, alone[:, None]]))
+    needs = replace(needs, each=needs.each * unit[needs.what])
     usual = found.value / max(1, int(found.gpus.sum()))  # for a GPU, where none is scarce
-    price = _prices(value, offers.counts, taken, float(limits.left[0]), max(found.price, usual / 2)) * unit
-    charge: Floats = limits.each[:, 1:] @ price[1:]
-    return charge
+    prices = _prices(value, offers.counts, needs, gpus, max(found.price, usual / 2))
+    return limits.takings.cost(prices * unit)
 
 
-def _prices(value: Floats, counts: Ints, needs: Floats, left: float, first: float) -> Floats:
-    """Return prices of things of which as much is left, by what is asked for at them, from a price of GPUs on."""
-    price = np.full(needs.shape[1], first / 2)
+def _prices(value: Floats, counts: Ints, needs: Takings, left: float, first: float) -> Floats:
+    """Return prices of things of which as much is left as of GPUs, by what is asked for at them.
+
+    ``first`` is a price of GPUs to begin with.
+    """
+    price = np.full(1 + needs.things, first / 2)
     price[0] = first
     best, least = price, np.inf
     every = np.arange(len(value))
     for step in range(_STEPS):
-        gain = value - (needs @ price)[:, None] * counts
+        gain = value - (price[0] + needs.cost(price[1:]))[:, None] * counts
         asked = gain.argmax(axis=1)
         dual = float(price.sum() * left + gain[every, asked].sum())
         if dual < least:
             best, least = price, dual
-        wanted = counts[asked] @ needs / max(1.0, left)
+        given = counts[asked]
+        wanted = np.append(given.sum(), needs.total(given)) / max(1.0, left)
         price = price * np.clip(wanted, 1 / _MOST, _MOST) ** (1 / (1 + step / _CALMER))
-    return best
+    return best[1:]
+
+
+def _flat(parts: Sequence[Ints]) -> tuple[Ints, Ints]:
+    """Return the members of groups one after another, and how many each has, from arrays with a group in each row."""
+    sizes = np.concatenate([np.full(len(part), part.shape[1], dtype=np.int64) for part in parts])
+    return np.concatenate([part.ravel() for part in parts]), sizes

@@ -8,7 +8,6 @@ from functools import cached_property
 
 import numpy as np
 
-from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import UNLIMITED, Ints
 from muri_opt.rounds.anytime import Steps, last_of
 from muri_opt.rounds.sharing_now import Held
@@ -20,8 +19,10 @@ from muri_opt.systems.joint.offers import Offers
 from muri_opt.systems.joint.places import Stay, place_groups
 from muri_opt.systems.joint.price_search import MANY, Found, search
 from muri_opt.systems.joint.quota_charges import quota_charges
+from muri_opt.systems.joint.quotas import Quotas
 from muri_opt.systems.joint.sampled_charges import sampled_charges
 from muri_opt.systems.joint.state import State
+from muri_opt.systems.joint.takings import Takings
 
 _STEPS = 8
 
@@ -41,30 +42,6 @@ class Searched:
         return self.state.value(self.placed)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _Quotas:
-    """What tenants may have: ``counts[j, t]`` says whether the quota of t counts what job j has, its own or above."""
-
-    limits: Ints
-    counts: Ints
-
-    @classmethod
-    def of(cls, round_: Round) -> _Quotas:
-        """Return the quotas of a round; without tenants no job counts for any."""
-        amounts = round_.amounts
-        above = np.zeros((len(amounts.U) + 1, len(amounts.U)), dtype=np.int64)  # the last row is that of no tenant
-        for tenant in range(len(amounts.U)):
-            above[tenant, list(amounts.line(tenant))] = 1
-        return cls(limits=amounts.U, counts=above[amounts.tenant])
-
-    def held(self, groups: Mapping[Group, int]) -> Ints:
-        """Return the GPUs that each quota counts if groups have so many: each of their jobs has all of them."""
-        has = np.zeros(len(self.limits), dtype=np.int64)
-        for group, gpus in groups.items() if len(has) else ():
-            has += gpus * self.counts[list(group)].sum(axis=0)
-        return has
-
-
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Search:
     """A price search for jobs ``among`` some beside groups that are ``kept``; ``groups`` are to be improved, if any."""
@@ -80,10 +57,15 @@ class _Search:
         """The jobs that are to be decided."""
         return np.arange(len(self.offers.kind)) if self.among is None else self.among
 
+    @property
+    def held(self) -> dict[Group, int]:
+        """The GPUs of the groups that are kept."""
+        return {group: _gpus(held) for group, held in self.kept.items()}
+
     @cached_property
     def gpus(self) -> int:
         """The GPUs that are left beside the groups."""
-        return self.state.case.round_.cluster.total_gpus - sum(_gpus(held) for held in self.kept.values())
+        return self.state.case.round_.cluster.total_gpus - sum(self.held.values())
 
     @cached_property
     def resources(self) -> Capacities:
@@ -93,8 +75,8 @@ class _Search:
         if not self.state.case.models.are_planned:  # plans say themselves what they take
             for need, has in ((amounts.c, amounts.C), (amounts.m, amounts.M)):
                 if need.any() and (has < UNLIMITED).any():
-                    limits = limits.and_of([float(has.sum(dtype=np.float64))], need)
-        return limits.beside({group: _gpus(held) for group, held in self.kept.items()})
+                    limits = limits.and_of([float(has.sum(dtype=np.float64))], Takings.of_one(need))
+        return limits.beside(self.held) if self.kept else limits
 
     def at(self, paid: Floats) -> Searched:
         """Return what is found where each job pays so much for a GPU, and for CPUs and memory besides if they bind."""
@@ -105,14 +87,12 @@ class _Search:
             return first
         return self._better(first, paid + capacity_charges(offers, self.jobs, found, self.resources))
 
-    def at_once(self, quotas: _Quotas, limits: Ints) -> Steps[Searched]:
+    def at_once(self, quotas: Quotas) -> Steps[Searched]:
         """Yield what is found of very many jobs: where quotas bind by what jobs alone would pay for them at first.
 
         Else by what some of the jobs would pay for CPUs and memory, where these bind.
         """
-        paid = quota_charges(self.offers, self.jobs, quotas.counts, limits, self.gpus)
-        limited = np.flatnonzero(quotas.limits < UNLIMITED)
-        left, counts = limits[limited], quotas.counts[:, limited]
+        paid = quota_charges(self.offers, self.jobs, quotas, self.gpus)
         more = None if paid.any() else sampled_charges(self.offers, self.jobs, self.resources)
         every = self.resources
         if more is None:
@@ -120,10 +100,10 @@ class _Search:
         else:
             paid, found, every = more, self._charged(more), Capacities.of_gpus(self.gpus, len(more))
         first = self._placed(found, paid)
-        if within(found, every.and_of(left, counts)):
+        if within(found, every.and_of(quotas.left, quotas.counted)):
             return first
         yield first
-        other = capacity_charges(self.offers, self.jobs, found, self.resources.and_of(left, counts))
+        other = capacity_charges(self.offers, self.jobs, found, self.resources.and_of(quotas.left, quotas.counted))
         return self._better(first, other)
 
     def _better(self, first: Searched, other: Floats) -> Searched:
@@ -163,23 +143,22 @@ def searching(
     Where no tenant asks for more than its quota, that is the first search; else the best of several by bisection, or of
     one or two if there are very many jobs. ``groups`` are those of another search, to be improved instead.
     """
-    quotas = _Quotas.of(state.case.round_)
-    limits = quotas.limits - quotas.held({group: _gpus(held) for group, held in kept.items()})
     looked = _Search(state=state, offers=offers, kept=kept, among=among, groups=groups)
+    quotas = Quotas.of(state.case.round_).beside(looked.held)
     if len(looked.jobs) > MANY:
-        return (yield from looked.at_once(quotas, limits))
-    low, high = np.zeros(len(limits)), np.full(len(limits), np.inf)
+        return (yield from looked.at_once(quotas))
+    low, high = np.zeros(len(quotas.left)), np.full(len(quotas.left), np.inf)
     charge = low
-    best = this = looked.at(quotas.counts @ charge)
-    over = quotas.held(this.found.sizes()) > limits
+    best = this = looked.at(quotas.counted.cost(charge))
+    over = quotas.held(this.found.sizes()) > quotas.left
     if not over.any():
         return best
     yield best
     for _ in range(_STEPS - 1):
         low, high = np.where(over, charge, low), np.where(over | (charge == 0), high, charge)
         charge = np.where(np.isfinite(high), (low + high) / 2, np.where(over, _first(offers, charge), charge))
-        this = looked.at(quotas.counts @ charge)
-        over = quotas.held(this.found.sizes()) > limits
+        this = looked.at(quotas.counted.cost(charge))
+        over = quotas.held(this.found.sizes()) > quotas.left
         if this.value > best.value:
             yield (best := this)
     return best
@@ -191,21 +170,6 @@ def placed_beside(state: State, kept: Mapping[Group, Held], groups: Mapping[Grou
     sizes = [*(_gpus(held) for held in kept.values()), *groups.values()]
     stays = [_stay(state, group, gpus) for group, gpus in zip([*kept, *groups], sizes, strict=True)]
     return place_groups(case.round_, case.models, case.worth, [*kept, *groups], sizes, stays, state.among)
-
-
-def within_quotas(round_: Round, kept: Mapping[Group, Held]) -> dict[Group, Held]:
-    """Return the running groups that may go on together: what is beyond the quota of a tenant has to stop."""
-    quotas = _Quotas.of(round_)
-    left = quotas.limits.copy()
-    if not len(left):
-        return dict(kept)
-    found: dict[Group, Held] = {}
-    for group, held in kept.items():
-        need = quotas.held({group: _gpus(held)})
-        if (need <= left).all():
-            left -= need
-            found[group] = held
-    return found
 
 
 def _stay(state: State, group: Group, gpus: int) -> Stay:

@@ -25,7 +25,8 @@ from muri_opt.systems.joint.group_value import Group, Place
 from muri_opt.systems.joint.home_room import within_room
 from muri_opt.systems.joint.job_model import Floats
 from muri_opt.systems.joint.offers import Offers
-from muri_opt.systems.joint.quota_search import Searched, placed_beside, searched, searching, within_quotas
+from muri_opt.systems.joint.quota_search import Searched, placed_beside, searched, searching
+from muri_opt.systems.joint.quotas import within_quotas
 from muri_opt.systems.joint.running_groups import running_groups
 from muri_opt.systems.joint.state import Case, State
 from muri_opt.systems.joint.worth import SCALE

@@ -8,11 +8,12 @@ from bound_joint_rounds import TENANTS, offers_of, with_cpus, with_tenants
 from joint_rounds import large_joint_round
 
 from muri_opt import policy_from
-from muri_opt.rounds.amounts import UNLIMITED
 from muri_opt.systems.joint.capacity_charges import Capacities, capacity_charges, within
 from muri_opt.systems.joint.price_search import search
 from muri_opt.systems.joint.quota_charges import quota_charges
+from muri_opt.systems.joint.quotas import Quotas
 from muri_opt.systems.joint.sizes import price_of
+from muri_opt.systems.joint.takings import Takings, members_of
 from muri_opt.verify import broken_rules, decision_value
 
 
@@ -29,7 +30,7 @@ def test_at_the_charges_jobs_alone_ask_for_no_more_than_their_quota(seed, part):
     round_ = with_tenants(large_joint_round(seed, jobs=250, nodes=16), seed, part)
     offers, amounts = offers_of(round_), round_.amounts
     counted = (amounts.tenant[:, None] == np.arange(TENANTS)).astype(np.int64)
-    charge = quota_charges(offers, np.arange(250), counted, amounts.U, 128)
+    charge = quota_charges(offers, np.arange(250), Quotas.of(round_), 128)
     asked = asked_for(offers, charge, 128)
     assert (counted.T @ asked <= amounts.U).all()
     assert asked.sum() <= 128
@@ -40,24 +41,24 @@ def test_at_the_charges_jobs_alone_ask_for_no_more_than_their_quota(seed, part):
 def test_who_has_no_quota_pays_nothing_and_others_share_what_is_left():
     round_ = with_tenants(large_joint_round(1, jobs=250, nodes=16), 1, 0.02)
     offers, tenant = offers_of(round_), round_.amounts.tenant
-    counted = (tenant[:, None] == np.arange(TENANTS)).astype(np.int64)
-    limits = np.full(TENANTS, UNLIMITED)
-    assert not quota_charges(offers, np.arange(250), counted, limits, 128).any()
-    limits[2] = 3
-    charge = quota_charges(offers, np.arange(250), counted, limits, 128)
+    nobody = Quotas(left=np.zeros(0, dtype=np.int64), counted=Takings.nothing(250))
+    assert not quota_charges(offers, np.arange(250), nobody, 128).any()
+    one = Quotas(left=np.array([3]), counted=Takings.of_one((tenant == 2).astype(np.int64)))
+    charge = quota_charges(offers, np.arange(250), one, 128)
     assert (charge[tenant == 2] > 0).all()
     assert not charge[tenant != 2].any()
     asked = asked_for(offers, charge, 128)
     assert asked[tenant == 2].sum() <= 3
     assert 110 <= asked.sum() <= 128
     some = np.flatnonzero(tenant != 2)
-    assert not quota_charges(offers, some, counted, limits, 128).any()
+    assert not quota_charges(offers, some, one, 128).any()
 
 
 def test_a_quota_that_binds_is_used_and_leaves_the_others_the_rest():
     offers = offers_of(large_joint_round(2, jobs=250, nodes=16))
     most = np.arange(250) % 10 < 7
-    charge = quota_charges(offers, np.arange(250), most[:, None].astype(np.int64), np.array([48]), 128)
+    quota = Quotas(left=np.array([48]), counted=Takings.of_one(most.astype(np.int64)))
+    charge = quota_charges(offers, np.arange(250), quota, 128)
     asked = asked_for(offers, charge, 128)
     assert 44 <= asked[most].sum() <= 48
     assert 76 <= asked[~most].sum() <= 80
@@ -82,9 +83,9 @@ def test_nothing_is_charged_where_there_is_enough():
     found = search(offers, 128)
     limits = Capacities.of_gpus(128, 250)
     assert within(found, limits)
-    limits = limits.and_of([float(amounts.C.sum())], amounts.c)
+    limits = limits.and_of([float(amounts.C.sum())], Takings.of_one(amounts.c))
     assert within(found, limits)
-    scarce = Capacities.of_gpus(128, 250).and_of([200_000.0], amounts.c)
+    scarce = Capacities.of_gpus(128, 250).and_of([200_000.0], Takings.of_one(amounts.c))
     assert not within(found, scarce)
     charge = capacity_charges(offers, np.arange(250), found, scarce)
     order = np.argsort(amounts.c)
@@ -93,8 +94,8 @@ def test_nothing_is_charged_where_there_is_enough():
 
 
 def test_what_is_left_is_that_beside_groups():
-    limits = Capacities.of_gpus(16, 3).and_of([100.0], np.array([2, 3, 5]))
-    assert limits.taken([(0, 2), (1,)]).tolist() == [[1, 7], [1, 3]]
+    limits = Capacities.of_gpus(16, 3).and_of([100.0], Takings.of_one(np.array([2, 3, 5])))
+    assert limits.asked(*members_of([(0, 2), (1,)]), np.array([1, 1])).tolist() == [2, 7 + 3]
     assert limits.beside({(0, 2): 4, (1,): 2}).left.tolist() == [10.0, 100.0 - 4 * 7 - 2 * 3]
     assert limits.beside({}).left.tolist() == [16.0, 100.0]
 
