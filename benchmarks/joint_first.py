@@ -1,11 +1,12 @@
-"""The first answer of the joint policies: how long the decision of waiting jobs takes of which nothing is remembered.
+"""The first answer of the joint policies: how long it takes to decide waiting jobs of which nothing is remembered.
 
 Run with ``python -m benchmarks.joint_first [--jobs N] [--rounds N] [--policies ...]``. Rounds are drawn whose jobs have
 stages and curves of a few models, or all different ones: stages and curves, either of them, plans, GPUs and a time
-only, or a fifth of each; then rounds in which quotas, priorities, CPUs and memory, or GPU types bind besides. Each
-round is drawn anew and decided once, by the policy alone, without the check of the answer and its bound.
+only, or a fifth of each; then rounds in which quotas, priorities, CPUs and memory, or GPU types bind besides, or two of
+these. Each round is drawn anew and decided once, by the policy alone, without the check of the answer and its bound.
 
-Seconds are those of the processor; *loops* are the median in units of the plain loop of :mod:`benchmarks.scale`, run
+Seconds are those of the processor, until there is a first answer, and in other rounds until it is not improved any more
+(*all*, the median); *loops* are the median of the first in units of the plain loop of :mod:`benchmarks.scale`, run
 before and after each decision, which can be compared between machines, loaded ones too.
 """
 
@@ -22,7 +23,8 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from benchmarks.scale import plain_loop
-from muri_opt import Cluster, Job, Node, Plan, Round, Tenant, policy_from
+from muri_opt import Cluster, Job, Limits, Node, Plan, Round, Tenant, policy_from
+from muri_opt.rounds.budget import Budget
 
 NODES: Final = {100: 16, 1_000: 128, 10_000: 1_000}
 """Nodes of 8 GPUs by number of jobs."""
@@ -42,30 +44,44 @@ KINDS: Final[dict[str, tuple[Sequence[tuple[str, ...]], int, bool]]] = {
 """What jobs say, one of these each; the most GPUs of a curve or plan; and whether jobs are of few models."""
 
 
+_AT_ONCE: Final = Limits(seconds=1e-9)
+"""With these no answer but the first is waited for."""
 WIDEST: Final = "the same, curves to 64 GPUs"
 """The kind of jobs for rounds in which something binds."""
 TENANTS: Final = 8
 _TYPES: Final = ("a100", "v100")
-BINDING: Final = ("quotas of an eighth", "quotas of a fortieth", "three priorities", "CPUs and memory", "two GPU types")
+_QUOTAS: Final = {"quotas of a quarter": 4, "quotas of an eighth": 8, "quotas of a fortieth": 40}
+"""Which part of all GPUs each tenant may have; by sharing more than all can be asked for."""
+_CPUS: Final = "CPUs and memory"
+_PRIORITIES: Final = "three priorities"
+BINDING: Final = (
+    *_QUOTAS,
+    _PRIORITIES,
+    _CPUS,
+    "two GPU types",
+    f"{_CPUS}, quotas of an eighth",
+    f"{_CPUS}, {_PRIORITIES}",
+)
 
 
 def bound_round(binding: str, jobs: int, seed: str) -> Round:
     """Return a round of waiting jobs in which something binds."""
     round_, draw = drawn_round(WIDEST, jobs, seed), Random(f"{binding} {jobs} {seed}")  # noqa: S311 - nothing secret
     nodes, tenants, said = round_.cluster.nodes, tuple[Tenant, ...](), round_.jobs
-    if binding.startswith("quotas"):
-        quota = round_.cluster.total_gpus // (TENANTS if binding == BINDING[0] else 5 * TENANTS)
-        tenants = tuple(Tenant(id=f"t{number}", quota_gpus=quota) for number in range(TENANTS))
-        said = tuple(replace(job, tenant=draw.choice(tenants).id) for job in said)
-    elif binding == "three priorities":
-        said = tuple(replace(job, priority=draw.randrange(3)) for job in said)
-    elif binding == "CPUs and memory":
+    if _CPUS in binding:
         nodes = tuple(replace(node, cpus=32.0, memory_gib=256.0) for node in nodes)
         said = tuple(
             replace(job, cpus=draw.choice((2.0, 4.0, 8.0)) * job.gpus, memory_gib=draw.choice((8.0, 32.0)) * job.gpus)
             for job in said
         )
-    else:
+    for name, part in _QUOTAS.items():
+        if name in binding:
+            quota = round_.cluster.total_gpus // part
+            tenants = tuple(Tenant(id=f"t{number}", quota_gpus=quota) for number in range(TENANTS))
+            said = tuple(replace(job, tenant=draw.choice(tenants).id) for job in said)
+    if _PRIORITIES in binding:
+        said = tuple(replace(job, priority=draw.randrange(3)) for job in said)
+    if binding == "two GPU types":
         nodes = tuple(replace(node, gpu_type=draw.choice(_TYPES)) for node in nodes)
         said = tuple(replace(job, gpu_types=draw.choice((None, None, _TYPES[:1], _TYPES[1:]))) for job in said)
     return Round(cluster=Cluster(nodes=nodes, tenants=tenants), resources=round_.resources, jobs=said)
@@ -107,15 +123,15 @@ def _job(draw: Random, said: Sequence[str], most: int) -> Job:
     return Job(id="-", gpus=draw.choice((1, 1, 1, 2, 2, 4, 8)), **fields)
 
 
-def measured(policy: str, kind: str, jobs: int, rounds: int) -> tuple[list[float], float]:
-    """Return the seconds that the decision of each drawn round took, and the median in plain loops."""
+def measured(policy: str, kind: str, jobs: int, rounds: int, limits: Limits = _AT_ONCE) -> tuple[list[float], float]:
+    """Return the seconds that the decision of each drawn round took within limits, and the median in plain loops."""
     chosen, seconds, loops = policy_from(policy), list[float](), list[float]()
     for seed in range(rounds + 1):
-        round_ = (bound_round if kind in BINDING else drawn_round)(kind, jobs, f"{policy} {seed}")
+        round_ = (bound_round if kind in BINDING else drawn_round)(kind, jobs, f"{policy} {limits.seconds} {seed}")
         gc.collect()
         gc.disable()  # as while a session answers
         before, began = plain_loop(), time.process_time()
-        chosen.decide(round_, 0)
+        chosen.decide_within(round_, 0, Budget(limits=limits))
         spent = time.process_time() - began
         loop = (before + plain_loop()) / 2
         gc.enable()
@@ -132,12 +148,14 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--policies", nargs="+", default=["joint-s", "joint-l"])
     given = parser.parse_args(arguments)
-    print(f"| {given.jobs:,} jobs | policy | median, s | longest, s | loops |")
-    print("| --- | --- | ---: | ---: | ---: |")
+    print(f"| {given.jobs:,} jobs | policy | first, s | longest, s | all, s | loops |")
+    print("| --- | --- | ---: | ---: | ---: | ---: |")
     for kind in (*KINDS, *BINDING):
         for policy in given.policies:
             seconds, loops = measured(policy, kind, given.jobs, given.rounds)
-            print(f"| {kind} | `{policy}` | {median(seconds):.3f} | {max(seconds):.3f} | {loops:.1f} |", flush=True)
+            every, _ = measured(policy, kind, given.jobs, given.rounds, Limits())
+            first, longest, all_ = median(seconds), max(seconds), median(every)
+            print(f"| {kind} | `{policy}` | {first:.3f} | {longest:.3f} | {all_:.3f} | {loops:.1f} |", flush=True)
 
 
 if __name__ == "__main__":

@@ -110,7 +110,8 @@ class Offers:
         """
         both = able[:, :, None] & able[:, None, :]
         if self.meet is not None:
-            both &= self.meet[self.spot[jobs][:, :, None], self.spot[jobs][:, None, :]]
+            spot = self.spot[jobs]
+            both &= self.meet.ravel().take((len(self.meet) * spot)[:, :, None] + spot[:, None, :])
         work = self.work[jobs].astype(np.float32)
         together = work[:, :, None] + work[:, None, :]
         if not both.all():
@@ -174,9 +175,9 @@ class Offers:
         work = self.work[cores].sum(axis=2)[:, :, None] + self.work[others][:, None, :]
         value: Floats = work[:, :, None, :] / period
         if self.meet is not None:
-            spots = self.spot[others][:, None, None, :]
-            meet: NDArray[np.bool_] = np.asarray(self.meet[self.spot[cores][..., None], spots].all(axis=2))
-            value = value * meet[:, :, None, :]
+            with_all = self.meet[self.spot[cores]].all(axis=2)  # which spots all members of a core can share with
+            meet = np.take_along_axis(with_all, self.spot[others][:, None, :], axis=2)
+            value *= meet[:, :, None, :]
         if self.charge.any():
             charge = self.charge[cores].sum(axis=2)[:, :, None] + self.charge[others][:, None, :]
             value = value - charge[:, :, None, :] * self.counts[at][..., None]

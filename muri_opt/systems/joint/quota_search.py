@@ -103,12 +103,12 @@ class _Search:
         if within(found, every.and_of(quotas.left, quotas.counted)):
             return first
         yield first
+        look_at_clock()
         other = capacity_charges(self.offers, self.jobs, found, self.resources.and_of(quotas.left, quotas.counted))
         return self._better(first, other)
 
     def _better(self, first: Searched, other: Floats) -> Searched:
         """Return what was found, or what is found with other charges if that is worth more."""
-        look_at_clock()
         return max(first, self._placed(self._charged(other), other), key=lambda one: one.value)
 
     def _charged(self, paid: Floats) -> Found:
