@@ -1,11 +1,16 @@
-"""Running groups whose CPUs and memory their nodes have: what is counted for each GPU is rounded up."""
+"""Running groups whose CPUs and memory their nodes have, and the GPUs that they leave others with enough of those."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from muri_opt.rounds.amounts import UNLIMITED
+import numpy as np
+
+from muri_opt.rounds import Round
+from muri_opt.rounds.amounts import UNLIMITED, Ints
+from muri_opt.rounds.free_capacity import FreeCapacity
 from muri_opt.rounds.sharing_now import Held
+from muri_opt.systems.capacity.free_capacity import summed
 from muri_opt.systems.capacity.room_sets import RoomSets
 from muri_opt.systems.joint.group_value import Group, Place
 from muri_opt.systems.joint.state import State
@@ -14,8 +19,8 @@ from muri_opt.systems.joint.state import State
 def within_room(state: State, kept: Mapping[Group, Held]) -> dict[Group, Held]:
     """Return the running groups that may go on together; one that takes more than a node has left has to stop.
 
-    A round refuses only what surely is too much. Ten CPUs on three GPUs count as 3.334 with each, which a node of ten
-    does not have.
+    A round refuses only what surely is too much. What is counted for each GPU is rounded up: ten CPUs on three GPUs
+    count as 3.334 with each, which a node of ten does not have.
     """
     amounts = state.case.round_.amounts
     if amounts.C.min(initial=UNLIMITED) == amounts.M.min(initial=UNLIMITED) == UNLIMITED:
@@ -24,6 +29,24 @@ def within_room(state: State, kept: Mapping[Group, Held]) -> dict[Group, Held]:
     needs = list(zip(amounts.c.tolist(), amounts.m.tolist(), strict=True))
     homes = ((group, held, state.at_home(group, held)) for group, held in kept.items())
     return {group: held for group, held, home in homes if home is None or _takes(rooms, state, needs, group, home)}
+
+
+def usable_gpus(round_: Round, kept: Mapping[Group, Held], jobs: Ints) -> int:
+    """Return how many GPUs some of the jobs could have at most beside groups that are kept.
+
+    On each node those count for which there would be CPUs and memory if all needed as little as any of them.
+    """
+    amounts, index = round_.amounts, round_.cluster.node_index
+    gpus, cpus, memory = FreeCapacity(amounts).left
+    parts = [(at, index[node], count) for at, held in enumerate(kept.values()) for node, count in held]
+    of, nodes, taken = np.array(parts, dtype=np.int64).reshape(-1, 3).T
+    np.subtract.at(gpus, nodes, taken)
+    for has, need in ((cpus, amounts.c), (memory, amounts.m)):
+        np.subtract.at(has, nodes, taken * summed(need, [*kept])[of])
+        least = int(need[jobs].min(initial=UNLIMITED))
+        if least:
+            gpus = np.minimum(gpus, has // least)
+    return int(np.maximum(gpus, 0).sum())
 
 
 def _takes(rooms: RoomSets, state: State, needs: list[tuple[int, int]], group: Group, home: Place) -> bool:

@@ -14,6 +14,7 @@ from muri_opt.rounds.sharing_now import Held
 from muri_opt.rounds.stopping import look_at_clock
 from muri_opt.systems.joint.capacity_charges import Capacities, capacity_charges, within
 from muri_opt.systems.joint.group_value import Group, Place
+from muri_opt.systems.joint.home_room import usable_gpus
 from muri_opt.systems.joint.job_model import Floats
 from muri_opt.systems.joint.offers import Offers
 from muri_opt.systems.joint.places import Stay, place_groups
@@ -64,8 +65,10 @@ class _Search:
 
     @cached_property
     def gpus(self) -> int:
-        """The GPUs that are left beside the groups."""
-        return self.state.case.round_.cluster.total_gpus - sum(self.held.values())
+        """The GPUs that are left beside the groups, as far as there are CPUs and memory for any of the jobs."""
+        round_ = self.state.case.round_
+        left = round_.cluster.total_gpus - sum(self.held.values())
+        return left if self.resources.of_gpus_alone else min(left, usable_gpus(round_, self.kept, self.jobs))
 
     @cached_property
     def resources(self) -> Capacities:
@@ -93,7 +96,7 @@ class _Search:
         Else by what some of the jobs would pay for CPUs and memory, where these bind.
         """
         paid = quota_charges(self.offers, self.jobs, quotas, self.gpus)
-        more = None if paid.any() else sampled_charges(self.offers, self.jobs, self.resources)
+        more = None if paid.any() or not self.gpus else sampled_charges(self.offers, self.jobs, self.resources)
         every = self.resources
         if more is None:
             found = search(replace(self.offers, charge=paid), self.gpus, self.among, self.groups)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from random import Random
+
 import numpy as np
 import pytest
 from bound_joint_rounds import TENANTS, offers_of, with_cpus, with_tenants
@@ -9,6 +11,7 @@ from joint_rounds import large_joint_round
 
 from muri_opt import policy_from
 from muri_opt.systems.joint.capacity_charges import Capacities, capacity_charges, within
+from muri_opt.systems.joint.home_room import usable_gpus
 from muri_opt.systems.joint.price_search import search
 from muri_opt.systems.joint.quota_charges import quota_charges
 from muri_opt.systems.joint.quotas import Quotas
@@ -121,3 +124,23 @@ def test_cpus_have_a_price_where_there_are_gpus_for_everybody(jobs, monkeypatch)
     monkeypatch.setattr("muri_opt.systems.joint.quota_search.within", lambda *_: True)
     free = one.decide(round_, 0)
     assert decision_value(round_, one.rules, priced) > 1.05 * decision_value(round_, one.rules, free)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_gpus_without_cpus_for_any_job_are_not_to_be_had(seed):
+    draw = Random(seed)
+    round_ = with_cpus(large_joint_round(seed, jobs=40, nodes=6), seed, draw.choice((6.0, 20.0, None)), 96.0)
+    amounts, nodes = round_.amounts, round_.cluster.nodes
+    kept = {(0, 1): ((nodes[2].id, 2), (nodes[4].id, 1)), (7,): ((nodes[2].id, 1),)}
+    jobs = np.array(sorted(draw.sample(range(10, 40), 12)))
+    free = [[int(amount) for amount in node] for node in zip(amounts.G, amounts.C, amounts.M, strict=True)]
+    for group, held in kept.items():
+        for name, gpus in held:
+            node = free[round_.cluster.node_index[name]]
+            node[0] -= gpus
+            node[1] -= gpus * sum(int(amounts.c[job]) for job in group)
+            node[2] -= gpus * sum(int(amounts.m[job]) for job in group)
+    needs = min(int(amounts.c[job]) for job in jobs), min(int(amounts.m[job]) for job in jobs)
+    rooms = [min(gpus, cpus // needs[0], memory // needs[1]) for gpus, cpus, memory in free]
+    assert usable_gpus(round_, kept, jobs) == sum(max(0, room) for room in rooms)
+    assert usable_gpus(round_, kept, jobs[:0]) == 0
