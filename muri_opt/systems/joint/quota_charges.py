@@ -28,11 +28,14 @@ def quota_charges(offers: Offers, jobs: Ints, quotas: Quotas, gpus: int) -> Floa
     at = np.append(0, offers.grid)  # a guess need not look at all sizes
     counts, value = offers.counts[at], offers.alone(jobs)[:, at]
     row, of = _counted_among(jobs, quotas, len(charge))
+    price, sizes = price_of(value, counts, gpus, _HALVINGS)
+    if (np.bincount(of, weights=counts[sizes[row]], minlength=len(quotas.left)) <= quotas.left).all():
+        return charge
     prices, asked = _prices_of_each(value[row], counts, of, np.maximum(0, quotas.left))
     line = np.lexsort((-of, prices[of]))  # of several that count a job the dearest comes last, and so it is taken
     own, given = np.zeros(len(jobs)), np.zeros(len(jobs), dtype=np.int64)
     own[row[line]], given[row[line]] = prices[of[line]], asked[line]
-    binds, price = np.zeros(len(jobs), dtype=np.bool_), 0.0
+    binds = np.zeros(len(jobs), dtype=np.bool_)
     for _ in range(_LOOKS):
         price, _ = price_of(value[~binds], counts, max(0, gpus - int(given[binds].sum())), _HALVINGS)
         before, binds = binds, own > price

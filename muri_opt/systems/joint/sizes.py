@@ -37,6 +37,8 @@ def price_of(value: Floats, counts: Ints, gpus: int, halvings: int = _HALVINGS) 
         return 0.0, asked
     low, high = 0.0, float((value[:, 1:].max(axis=0) / counts[1:]).max(initial=0.0)) * (1 + 1e-9) + 1e-300
     chosen = np.zeros(len(value), dtype=np.int64)
+    if not gpus:  # at this price nobody asks for any
+        return high, chosen
     open_, cheap, dear = np.arange(len(value)), asked, chosen.copy()
     left = gpus
     for turn in range(halvings):
