@@ -285,7 +285,8 @@ class _Placing:
             return False
         if len(group) == 1 and not going_on:
             return self._is_faster(self._models.kinds[group[0]], gpus)
-        return all(self._models.period.item(self._models.kinds[job], gpus) for job in group)
+        period, kinds = self._models.period, self._models.kinds
+        return all(period.item(kinds[job], gpus) for job in group)
 
     def _is_faster(self, kind: int, gpus: int) -> bool:
         """Return whether a model can have so many GPUs and is faster on them than on all fewer ones."""

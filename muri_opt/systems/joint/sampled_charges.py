@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import ceil
+
 import numpy as np
 
 from muri_opt.rounds.amounts import Ints
@@ -13,7 +15,7 @@ from muri_opt.systems.joint.price_search import powers_of_two, rows_of_similar_p
 from muri_opt.systems.joint.sizes import price_of
 
 _SAMPLE = 128
-"""Jobs that are looked at, or nearly twice as many."""
+"""Jobs that are looked at, at most: two rows of those that may share."""
 _FURTHER = 1.4
 """How many times as much of all but GPUs is asked for if pairs that share may be joined by further jobs, as a guess."""
 
@@ -27,7 +29,7 @@ def sampled_charges(offers: Offers, jobs: Ints, limits: Capacities) -> Floats | 
     if limits.of_gpus_alone:
         return None
     few = offers.in_twos(offers.grid[powers_of_two(offers.sizes)])
-    every = max(1, len(jobs) // _SAMPLE)
+    every = ceil(len(jobs) / _SAMPLE)
     value = few.alone(jobs)
     density = (value[:, 1:] / few.counts[1:]).max(axis=1, initial=0.0)
     line = np.argsort(-density, kind="stable")[every // 2 :: every]
