@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import reduce
 
@@ -224,7 +223,10 @@ class _Placing:
         line, quota = self._amounts.line(self._tenant[group[0]]), self._quota.quota
         if len(group) == 1 and len(line) == 1:  # as most are
             return quota.item(line[0])
-        asked = Counter(tenant for job in group for tenant in self._amounts.line(self._tenant[job]))
+        asked: dict[int, int] = {}
+        for job in group:
+            for tenant in self._amounts.line(self._tenant[job]):
+                asked[tenant] = asked.get(tenant, 0) + 1
         return min([quota.item(tenant) // count for tenant, count in asked.items()], default=self.free)
 
     def _within_quota(self, group: Group, size: int) -> bool:
@@ -257,7 +259,9 @@ class _Placing:
                 yield jobs[at]
 
     def _with_room(self, jobs: list[int]) -> list[int]:
-        """Return the jobs for which there may be a GPU somewhere, with what they need besides."""
+        """Return the jobs for which there may be a GPU within quotas, and somewhere, with what they need besides."""
+        if self._limited:
+            jobs = [job for job in jobs if self._left_of_quota((job,)) > 0]
         kinds = {self._kind_of[job] for job in jobs}
         if self._planned or len(kinds) > _FEW_KINDS:
             return jobs
