@@ -206,8 +206,11 @@ class _Placing:
             return here.parts
         if not self._asked:
             return self._rooms.best_fit(kind, size)
-        found = (self._rooms.best_fit(kind, size, region) for region in self._regions.of_group(group))
-        return next((parts for parts in found if parts is not None), None)
+        for region in self._regions.of_group(group):
+            parts = self._rooms.best_fit(kind, size, region)
+            if parts is not None:
+                return parts
+        return None
 
     def _room(self, group: Group, kind: tuple[int, int]) -> int:
         """Return the largest number of GPUs that a group of this kind could start on."""
