@@ -159,6 +159,8 @@ class _Look:
             for group, held in running.items()
             if fixed.isdisjoint(group) and self.state.at_home(group, held) is not None
         }
+        if not able:  # those that are fixed were given their places already
+            return self.beside.fixed
         return within_room(self.state, within_quotas(round_, self.beside.fixed | able))
 
     @property
