@@ -58,7 +58,7 @@ class _Search:
         """The jobs that are to be decided."""
         return np.arange(len(self.offers.kind)) if self.among is None else self.among
 
-    @property
+    @cached_property
     def held(self) -> dict[Group, int]:
         """The GPUs of the groups that are kept."""
         return {group: _gpus(held) for group, held in self.kept.items()}

@@ -26,7 +26,7 @@ def sampled_charges(offers: Offers, jobs: Ints, limits: Capacities) -> Floats | 
     One job of several is looked at, in the order of value for a GPU, and the same part of what there is. They run alone
     or in twos, on powers of two of GPUs.
     """
-    if limits.of_gpus_alone:
+    if limits.of_gpus_alone or not len(offers.grid):
         return None
     few = offers.in_twos(offers.grid[powers_of_two(offers.sizes)])
     every = ceil(len(jobs) / _SAMPLE)

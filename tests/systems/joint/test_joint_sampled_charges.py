@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from random import Random
+
 import numpy as np
 import pytest
 from bound_joint_rounds import offers_of, with_cpus, with_tenants
 from joint_rounds import large_joint_round
 
-from muri_opt import Limits, policy_from
+from muri_opt import Cluster, Job, Limits, Node, Round, Tenant, policy_from
 from muri_opt.rounds.budget import Budget
 from muri_opt.systems.joint.capacity_charges import Capacities, capacity_charges
 from muri_opt.systems.joint.price_search import search
@@ -87,3 +89,27 @@ def test_the_first_answer_within_quotas_does_not_wait_for_better_ones(jobs, monk
     assert len(ended) == 1
     assert not broken_rules(round_, one.rules, first)
     assert 0 < decision_value(round_, one.rules, first) <= decision_value(round_, one.rules, best)
+
+
+@pytest.mark.parametrize("sizes", [(9, 11), (5, 8), (3,), (1, 2, 7), (64, 128)])
+@pytest.mark.parametrize("quota", [None, 20])
+def test_jobs_of_odd_sizes_are_decided_where_cpus_bind(sizes, quota):
+    draw = Random(str(sizes))
+    tenants = () if quota is None else (Tenant(id="t", quota_gpus=quota),)
+    jobs = tuple(
+        Job(
+            id=f"j{at}",
+            gpus=(gpus := draw.choice(sizes)),
+            cpus=float(gpus) * draw.choice((1, 4)),
+            tenant="t" if tenants else None,
+            iteration_seconds=round(draw.uniform(0.5, 2), 6),
+            remaining_iterations=draw.randint(1, 1000),
+        )
+        for at in range(250)
+    )
+    nodes = tuple(Node(id=f"n{at}", gpus=16, cpus=24.0) for at in range(20))
+    round_ = Round(cluster=Cluster(nodes=nodes, tenants=tenants), jobs=jobs)
+    one = policy_from("joint-s")
+    decision = one.decide(round_, 0)
+    assert not broken_rules(round_, one.rules, decision)
+    assert decision.assignments or (quota or 320) < min(sizes)
