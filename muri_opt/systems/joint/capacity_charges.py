@@ -80,11 +80,11 @@ def capacity_charges(offers: Offers, jobs: Ints, found: Found, limits: Capacitie
     needs = limits.takings.of_groups(*_flat([*found.shared, alone[:, None]]))
     needs = replace(needs, each=needs.each * unit[needs.what])
     usual = found.value / max(1, int(found.gpus.sum()))  # for a GPU, where none is scarce
-    prices = _prices(value, offers.counts, needs, gpus, max(found.price, usual / 2))
+    prices = _prices(value, offers.gpus, needs, gpus, max(found.price, usual / 2))
     return limits.takings.cost(prices * unit)
 
 
-def _prices(value: Floats, counts: Ints, needs: Takings, left: float, first: float) -> Floats:
+def _prices(value: Floats, counts: Floats, needs: Takings, left: float, first: float) -> Floats:
     """Return prices of things of which as much is left as of GPUs, by what is asked for at them.
 
     ``first`` is a price of GPUs to begin with.

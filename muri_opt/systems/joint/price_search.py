@@ -68,7 +68,7 @@ def search(
     look_at_clock()
     jobs = np.arange(len(offers.kind)) if among is None else among
     alone = offers.alone(jobs)
-    density = (alone[:, 1:] / offers.counts[1:]).max(axis=1, initial=0.0)
+    density = (alone[:, 1:] / offers.gpus[1:]).max(axis=1, initial=0.0)
     line = np.lexsort((jobs, offers.submitted[jobs], -density))
     line = line[density[line] > 0][: max(MANY, _PER_GPU * gpus)]
     order, alone = jobs[line], alone[line]

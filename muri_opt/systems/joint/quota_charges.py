@@ -26,7 +26,7 @@ def quota_charges(offers: Offers, jobs: Ints, quotas: Quotas, gpus: int) -> Floa
     if not len(quotas.left):
         return charge
     at = np.append(0, offers.grid)  # a guess need not look at all sizes
-    counts, value = offers.counts[at], offers.alone(jobs)[:, at]
+    counts, value = offers.counts[at], offers.alone(jobs).take(at, axis=1)
     row, of = _counted_among(jobs, quotas, len(charge))
     price, sizes = price_of(value, counts, gpus, _HALVINGS)
     if (np.bincount(of, weights=counts[sizes[row]], minlength=len(quotas.left)) <= quotas.left).all():
@@ -63,15 +63,15 @@ def _prices_of_each(value: Floats, counts: Ints, of: Ints, limits: Ints) -> tupl
         total = np.bincount(of, weights=counts[asked], minlength=len(limits))
         return np.asarray(total <= limits)
 
-    chosen = value.argmax(axis=1)
+    gpus, chosen = counts.astype(np.float64), value.argmax(axis=1)
     low, high = np.zeros(len(limits)), np.zeros(len(limits))
-    np.maximum.at(high, of, (value[:, 1:] / counts[1:]).max(axis=1, initial=0.0) * (1 + 1e-9) + 1e-300)
+    np.maximum.at(high, of, (value[:, 1:] / gpus[1:]).max(axis=1, initial=0.0) * (1 + 1e-9) + 1e-300)
     enough = within(chosen)
     high[enough] = 0.0
     chosen[~enough[of]] = 0
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
-        asked = (value - middle[of][:, None] * counts).argmax(axis=1)
+        asked = (value - middle[of][:, None] * gpus).argmax(axis=1)
         enough = within(asked)
         low, high = np.where(enough, low, middle), np.where(enough, middle, high)
         chosen = np.where(enough[of], asked, chosen)

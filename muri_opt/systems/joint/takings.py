@@ -76,7 +76,7 @@ class Takings:
         )
         return cost
 
-    def total(self, gpus: Ints) -> Floats:
+    def total(self, gpus: Ints | Floats) -> Floats:
         """Return what rows with so many GPUs take of each thing in all."""
         total: Floats = np.bincount(self.what, weights=self.each * gpus[self.row], minlength=self.things).astype(
             np.float64
