@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -106,13 +107,22 @@ def test_streams_that_were_closed_before_the_start(toy):
     assert deaf.stderr.startswith("muri-opt: standard input: ")
 
 
+def _sleeps(process):
+    """Return whether a process waits for something, where the system says so."""
+    said = Path(f"/proc/{process}/stat")
+    return not said.exists() or said.read_text().rpartition(")")[2].split()[0] == "S"
+
+
 def test_an_interrupt_is_quiet(tmp_path):
     fifo = tmp_path / "round.json"
     os.mkfifo(fifo)
     argv = [sys.executable, "-m", "muri_opt", "solve", str(fifo)]
     pipe = subprocess.PIPE
-    # Opening the other end of the pipe waits until the command has begun to read.
+    # Opening the other end of the pipe waits until the command has opened it. A signal between that and its first read
+    # is not looked at until something is written, so that it has to wait there.
     with subprocess.Popen(argv, cwd=ROOT, stdout=pipe, stderr=pipe) as running, fifo.open("wb"):
+        while not _sleeps(running.pid):
+            time.sleep(0.01)
         running.send_signal(signal.SIGINT)
         out, err = running.communicate(timeout=900)
     assert (running.returncode, out, err) == (130, b"", b"")
