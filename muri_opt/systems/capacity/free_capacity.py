@@ -56,11 +56,7 @@ class Leftover(FreeCapacity):
 
     def take_entries(self, groups: Sequence[tuple[Sequence[int], Ints]], of: Entries) -> None:
         """Give groups of jobs a share each, of which the :func:`entries` are known."""
-        group, node, gpus = of
-        needs = summed_each((self.amounts.c, self.amounts.m), [jobs for jobs, _ in groups])
-        cpus, memory = (need[group] for need in needs)
-        for has, taken in ((self.gpus, gpus), (self.cpus, gpus * cpus), (self.memory, gpus * memory)):
-            np.subtract.at(has, node, taken)
+        occupy_entries(self, [jobs for jobs, _ in groups], of)
         if self.types is None and self.borrowed is None and self.amounts.lines is None:
             members = np.array([job for jobs, _ in groups for job in jobs], dtype=np.int64)
             listed = members[self.amounts.tenant[members] >= 0]
@@ -166,6 +162,14 @@ def entries(shares: Sequence[Ints]) -> Entries:
     group = np.repeat(np.arange(len(shares)), [len(some) for some in nodes])
     gpus = [share[some] for share, some in zip(shares, nodes, strict=True)]
     return group.astype(np.int64), np.concatenate([none, *nodes]), np.concatenate([none, *gpus])
+
+
+def occupy_entries(free: FreeCapacity, groups: Sequence[Sequence[int]], of: Entries) -> None:
+    """Take the GPUs of nodes that groups of jobs have, with the CPUs and memory of all their members."""
+    group, node, gpus = of
+    cpus, memory = (need[group] for need in summed_each((free.amounts.c, free.amounts.m), groups))
+    for has, taken in ((free.gpus, gpus), (free.cpus, gpus * cpus), (free.memory, gpus * memory)):
+        np.subtract.at(has, node, taken)
 
 
 def summed(needs: Ints, groups: Sequence[Sequence[int]]) -> Ints:

@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from muri_opt.rounds.amounts import Ints
+from muri_opt.systems.joint.consumption import Consumption, members_of
 from muri_opt.systems.joint.group_value import Group
 from muri_opt.systems.joint.job_model import Floats
 from muri_opt.systems.joint.offers import Offers
 from muri_opt.systems.joint.price_search import Found
-from muri_opt.systems.joint.takings import Takings, members_of
 
 _STEPS = 12
 _CALMER = 3
@@ -26,36 +26,36 @@ class Capacities:
     """Of what there is only so much: ``left[0]`` GPUs, and ``left[1 + k]`` of the k-th thing taken with them."""
 
     left: Floats
-    takings: Takings
+    consumption: Consumption
 
     @classmethod
     def of_gpus(cls, gpus: int, jobs: int) -> Capacities:
         """Return that nothing but GPUs is limited."""
-        return cls(left=np.array([float(gpus)]), takings=Takings.nothing(jobs))
+        return cls(left=np.array([float(gpus)]), consumption=Consumption.nothing(jobs))
 
     @property
     def of_gpus_alone(self) -> bool:
         """Whether nothing but GPUs is limited."""
         return len(self.left) == 1
 
-    def and_of(self, left: Sequence[float] | Ints, takings: Takings) -> Capacities:
+    def and_of(self, left: Sequence[float] | Ints, consumption: Consumption) -> Capacities:
         """Return the same with more things of which only so much is left."""
-        return Capacities(left=np.append(self.left, left), takings=self.takings.and_of(takings))
+        return Capacities(left=np.append(self.left, left), consumption=self.consumption.and_of(consumption))
 
     def beside(self, groups: Mapping[Group, int]) -> Capacities:
         """Return what is left beside groups that have so many GPUs each."""
         asked = self.asked(*members_of(groups), np.array([*groups.values()], dtype=np.int64))
-        return Capacities(left=self.left - asked, takings=self.takings)
+        return Capacities(left=self.left - asked, consumption=self.consumption)
 
     def part(self, count: int, more: float) -> Capacities:
         """Return one of so many equal parts of what there is, ``more`` of them of all but GPUs."""
         parts = np.full(len(self.left), count * more)
         parts[0] = count
-        return Capacities(left=self.left / parts, takings=self.takings)
+        return Capacities(left=self.left / parts, consumption=self.consumption)
 
     def asked(self, members: Ints, sizes: Ints, gpus: Ints) -> Floats:
         """Return what groups of so many members and GPUs take: of all but GPUs what their members take together."""
-        return np.append(gpus.sum(), self.takings.of_groups(members, sizes).total(gpus))
+        return np.append(gpus.sum(), self.consumption.of_groups(members, sizes).total(gpus))
 
 
 def within(found: Found, limits: Capacities) -> bool:
@@ -77,14 +77,14 @@ def capacity_charges(offers: Offers, jobs: Ints, found: Found, limits: Capacitie
     value = np.concatenate([*(offers.groups(some) for some in found.shared), offers.alone(alone)])
     gpus = float(limits.left[0])
     unit = gpus / np.maximum(limits.left[1:], 1.0)  # so that there is as much of everything as there are GPUs
-    needs = limits.takings.of_groups(*_flat([*found.shared, alone[:, None]]))
+    needs = limits.consumption.of_groups(*_flat([*found.shared, alone[:, None]]))
     needs = replace(needs, each=needs.each * unit[needs.what])
     usual = found.value / max(1, int(found.gpus.sum()))  # for a GPU, where none is scarce
-    prices = _prices(value, offers.gpus, needs, gpus, max(found.price, usual / 2))
-    return limits.takings.cost(prices * unit)
+    prices = _prices(value, offers.float_counts, needs, gpus, max(found.price, usual / 2))
+    return limits.consumption.cost(prices * unit)
 
 
-def _prices(value: Floats, counts: Floats, needs: Takings, left: float, first: float) -> Floats:
+def _prices(value: Floats, counts: Floats, needs: Consumption, left: float, first: float) -> Floats:
     """Return prices of things of which as much is left as of GPUs, by what is asked for at them.
 
     ``first`` is a price of GPUs to begin with.

@@ -10,7 +10,7 @@ from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import UNLIMITED, Ints
 from muri_opt.rounds.free_capacity import FreeCapacity
 from muri_opt.rounds.sharing_now import Held
-from muri_opt.systems.capacity.free_capacity import summed
+from muri_opt.systems.capacity.free_capacity import occupy_entries
 from muri_opt.systems.capacity.room_sets import RoomSets
 from muri_opt.systems.joint.group_value import Group, Place
 from muri_opt.systems.joint.state import State
@@ -37,12 +37,12 @@ def usable_gpus(round_: Round, kept: Mapping[Group, Held], jobs: Ints) -> int:
     On each node those count for which there would be CPUs and memory if all needed as little as any of them.
     """
     amounts, index = round_.amounts, round_.cluster.node_index
-    gpus, cpus, memory = FreeCapacity(amounts).left
+    free = FreeCapacity(amounts)
     parts = [(at, index[node], count) for at, held in enumerate(kept.values()) for node, count in held]
     of, nodes, taken = np.array(parts, dtype=np.int64).reshape(-1, 3).T
-    np.subtract.at(gpus, nodes, taken)
-    for has, need in ((cpus, amounts.c), (memory, amounts.m)):
-        np.subtract.at(has, nodes, taken * summed(need, [*kept])[of])
+    occupy_entries(free, [*kept], (of, nodes, taken))
+    gpus = free.gpus
+    for has, need in ((free.cpus, amounts.c), (free.memory, amounts.m)):
         least = int(need[jobs].min(initial=UNLIMITED))
         if least:
             gpus = np.minimum(gpus, has // least)

@@ -81,7 +81,7 @@ class Offers:
         return self.counts[self.grid]
 
     @property
-    def gpus(self) -> Floats:
+    def float_counts(self) -> Floats:
         """The counts as floats: to multiply many floats by whole numbers takes twice as long."""
         return self.counts.astype(np.float64)
 
@@ -101,7 +101,7 @@ class Offers:
     def alone(self, jobs: Ints) -> Floats:
         """Return ``[..., k]``, what each of the jobs adds alone on ``counts[k]`` GPUs, 0 where it cannot have them."""
         value: Floats = self.work[jobs][..., None] * self.rate[self.kind[jobs]]
-        return value - self.charge[jobs][..., None] * self.gpus if self.charge.any() else value
+        return value - self.charge[jobs][..., None] * self.float_counts if self.charge.any() else value
 
     def position(self, gpus: Ints | int) -> Ints:
         """Return where numbers of GPUs are among the ``counts``; 0 for one that is not there."""
@@ -157,7 +157,7 @@ class Offers:
         count = members.shape[1]
         period = least_period([self.stages[:, self.kind[members[:, j]]] for j in range(count)]).astype(np.float64)
         value: Floats = self.work[members].sum(axis=1)[:, None] / (period * self.slowdown[count - 1])
-        return value - self.charge[members].sum(axis=1)[:, None] * self.gpus if self.charge.any() else value
+        return value - self.charge[members].sum(axis=1)[:, None] * self.float_counts if self.charge.any() else value
 
     def groups_on(self, members: Ints, at: Ints) -> Floats:
         """Return what each group of a row of ``members`` adds on one of the ``counts``, that at the place ``at[u]``."""

@@ -12,7 +12,7 @@ from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import UNLIMITED, Ints
 from muri_opt.rounds.free_capacity import FreeCapacity
 from muri_opt.rounds.stopping import look_at_clock
-from muri_opt.systems.capacity.free_capacity import summed
+from muri_opt.systems.capacity.free_capacity import occupy_entries
 from muri_opt.systems.capacity.room_sets import RoomSets
 from muri_opt.systems.capacity.shares import flat
 from muri_opt.systems.joint.group_value import Group, Place
@@ -132,13 +132,10 @@ class _Placing:
 
     def _left_by(self, groups: Sequence[Group], taken: tuple[Ints, Ints, Ints]) -> list[list[int]]:
         """Return the GPUs, milli-CPUs and MiB that groups leave on each node."""
-        of, node, gpus = taken
-        left = FreeCapacity(self._amounts).left
-        needs = [summed(need, groups)[of] for need in (self._amounts.c, self._amounts.m)]
-        for has, each in zip(left, (np.ones_like(gpus), *needs), strict=True):
-            np.subtract.at(has, node, gpus * each)
-        found: list[list[int]] = left.tolist()
-        return found
+        free = FreeCapacity(self._amounts)
+        occupy_entries(free, groups, taken)
+        left: list[list[int]] = free.left.tolist()
+        return left
 
     def place(self, group: Group, most: int, here: Place | None) -> None:
         """Give a group a place of so many GPUs, or of fewer, if there is one."""

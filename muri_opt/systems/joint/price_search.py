@@ -15,7 +15,7 @@ from muri_opt.systems.joint.pair_reach import Reach
 from muri_opt.systems.joint.partners import Blocks, best_pairs, heaviest_first
 from muri_opt.systems.joint.sizes import best_sizes, price_of
 
-MANY = 192
+BLOCK = 192
 """Jobs that are all looked at as partners of each other; more are looked at in smaller blocks."""
 _SMALL_BLOCK = 64
 _PASSES = 7
@@ -25,7 +25,7 @@ _KEPT = (1.0, 0.6, 0.35)
 """Which part of the pairs waits for further jobs, in turn; the last only for a fourth, and of very many jobs at once
 ``_KEPT_AT_ONCE``."""
 _KEPT_AT_ONCE = 0.5
-DEARER = 1.4
+_DEARER = 1.4
 """How much dearer than without sharing GPUs are with it, as a first guess, if nothing but GPUs is scarce."""
 _TURNS = 6
 _ROUNDING = 1e-9
@@ -56,7 +56,7 @@ class Found:
 
 
 def search(
-    offers: Offers, gpus: int, among: Ints | None = None, groups: list[Ints] | None = None, dearer: float = DEARER
+    offers: Offers, gpus: int, among: Ints | None = None, groups: list[Ints] | None = None, dearer: float = _DEARER
 ) -> Found:
     """Return the best of the joint rounds at some prices of a GPU, by bisection on the price.
 
@@ -68,19 +68,19 @@ def search(
     look_at_clock()
     jobs = np.arange(len(offers.kind)) if among is None else among
     alone = offers.alone(jobs)
-    density = (alone[:, 1:] / offers.gpus[1:]).max(axis=1, initial=0.0)
+    density = (alone[:, 1:] / offers.float_counts[1:]).max(axis=1, initial=0.0)
     line = np.lexsort((jobs, offers.submitted[jobs], -density))
-    line = line[density[line] > 0][: max(MANY, _PER_GPU * gpus)]
+    line = line[density[line] > 0][: max(BLOCK, _PER_GPU * gpus)]
     order, alone = jobs[line], alone[line]
     if not gpus or not len(order) or offers.most_jobs < 2:
         return sized(offers, order, alone, [], gpus)
-    if len(order) > MANY and groups is None:
+    if len(order) > BLOCK and groups is None:
         return _at_once(offers, order, alone, gpus, dearer)
     best = sized(offers, order, alone, [], gpus)
     if groups is not None:
         best = max(best, sized(offers, order, alone, groups, gpus), key=lambda one: one.value)
         block = Blocks(offers, order[None], heaviest_first)
-        return _improved(offers, order, alone, block, best, gpus) if len(order) <= MANY else best
+        return _improved(offers, order, alone, block, best, gpus) if len(order) <= BLOCK else best
     # Where a third job may join, the best pairs are no better cores than those of the largest gains.
     block = Blocks(offers, order[None], best_pairs if offers.most_jobs == 2 else heaviest_first)
     if not block.share:

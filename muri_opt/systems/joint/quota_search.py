@@ -13,17 +13,17 @@ from muri_opt.rounds.anytime import Steps, last_of
 from muri_opt.rounds.sharing_now import Held
 from muri_opt.rounds.stopping import look_at_clock
 from muri_opt.systems.joint.capacity_charges import Capacities, capacity_charges, within
+from muri_opt.systems.joint.consumption import Consumption
 from muri_opt.systems.joint.group_value import Group, Place
 from muri_opt.systems.joint.home_room import usable_gpus
 from muri_opt.systems.joint.job_model import Floats
 from muri_opt.systems.joint.offers import Offers
 from muri_opt.systems.joint.places import Stay, place_groups
-from muri_opt.systems.joint.price_search import MANY, Found, search
+from muri_opt.systems.joint.price_search import BLOCK, Found, search
 from muri_opt.systems.joint.quota_charges import quota_charges
 from muri_opt.systems.joint.quotas import Quotas
 from muri_opt.systems.joint.sampled_charges import sampled_charges
 from muri_opt.systems.joint.state import State
-from muri_opt.systems.joint.takings import Takings
 
 _STEPS = 8
 
@@ -78,7 +78,7 @@ class _Search:
         if not self.state.case.models.are_planned:  # plans say themselves what they take
             for need, has in ((amounts.c, amounts.C), (amounts.m, amounts.M)):
                 if need.any() and (has < UNLIMITED).any():
-                    limits = limits.and_of([float(has.sum(dtype=np.float64))], Takings.of_one(need))
+                    limits = limits.and_of([float(has.sum(dtype=np.float64))], Consumption.of_one(need))
         return limits.beside(self.held) if self.kept else limits
 
     def at(self, paid: Floats) -> Searched:
@@ -148,7 +148,7 @@ def searching(
     """
     looked = _Search(state=state, offers=offers, kept=kept, among=among, groups=groups)
     quotas = Quotas.of(state.case.round_).beside(looked.held)
-    if len(looked.jobs) > MANY:
+    if len(looked.jobs) > BLOCK:
         return (yield from looked.at_once(quotas))
     low, high = np.zeros(len(quotas.left)), np.full(len(quotas.left), np.inf)
     charge = low

@@ -11,8 +11,8 @@ import numpy as np
 from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import UNLIMITED, Ints
 from muri_opt.rounds.sharing_now import Held
+from muri_opt.systems.joint.consumption import Consumption, members_of
 from muri_opt.systems.joint.group_value import Group
-from muri_opt.systems.joint.takings import Takings, members_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -20,7 +20,7 @@ class Quotas:
     """The tenants with a quota, ``left[t]`` GPUs of it, which counts what the jobs have that ``counted`` says."""
 
     left: Ints
-    counted: Takings
+    counted: Consumption
 
     @classmethod
     def of(cls, round_: Round) -> Quotas:
@@ -28,11 +28,11 @@ class Quotas:
         amounts = round_.amounts
         limited = np.flatnonzero(amounts.U < UNLIMITED)
         if not len(limited):
-            return cls(left=limited, counted=Takings.nothing(len(amounts.tenant)))
+            return cls(left=limited, counted=Consumption.nothing(len(amounts.tenant)))
         number = {tenant: at for at, tenant in enumerate(limited.tolist())}
         lines = [tuple(number[one] for one in amounts.line(at) if one in number) for at in range(len(amounts.U))]
         with_tenant = amounts.tenant >= 0
-        by_tenant = Takings.of_lines(lines, len(limited))
+        by_tenant = Consumption.of_lines(lines, len(limited))
         counted = by_tenant.of_groups(amounts.tenant[with_tenant], with_tenant.astype(np.int64))
         return cls(left=amounts.U[limited], counted=counted)
 

@@ -31,7 +31,7 @@ def sampled_charges(offers: Offers, jobs: Ints, limits: Capacities) -> Floats | 
     few = offers.in_twos(offers.grid[powers_of_two(offers.sizes)])
     every = ceil(len(jobs) / _SAMPLE)
     value = few.alone(jobs)
-    density = (value[:, 1:] / few.gpus[1:]).max(axis=1, initial=0.0)
+    density = (value[:, 1:] / few.float_counts[1:]).max(axis=1, initial=0.0)
     line = np.argsort(-density, kind="stable")[every // 2 :: every]
     line = line[density[line] > 0]
     some, alone, gpus = jobs[line], value[line], int(limits.left[0]) // every

@@ -11,12 +11,12 @@ from joint_rounds import large_joint_round
 
 from muri_opt import policy_from
 from muri_opt.systems.joint.capacity_charges import Capacities, capacity_charges, within
+from muri_opt.systems.joint.consumption import Consumption, members_of
 from muri_opt.systems.joint.home_room import usable_gpus
 from muri_opt.systems.joint.price_search import search
 from muri_opt.systems.joint.quota_charges import quota_charges
 from muri_opt.systems.joint.quotas import Quotas
 from muri_opt.systems.joint.sizes import price_of
-from muri_opt.systems.joint.takings import Takings, members_of
 from muri_opt.verify import broken_rules, decision_value
 
 
@@ -44,9 +44,9 @@ def test_at_the_charges_jobs_alone_ask_for_no_more_than_their_quota(seed, part):
 def test_who_has_no_quota_pays_nothing_and_others_share_what_is_left():
     round_ = with_tenants(large_joint_round(1, jobs=250, nodes=16), 1, 0.02)
     offers, tenant = offers_of(round_), round_.amounts.tenant
-    nobody = Quotas(left=np.zeros(0, dtype=np.int64), counted=Takings.nothing(250))
+    nobody = Quotas(left=np.zeros(0, dtype=np.int64), counted=Consumption.nothing(250))
     assert not quota_charges(offers, np.arange(250), nobody, 128).any()
-    one = Quotas(left=np.array([3]), counted=Takings.of_one((tenant == 2).astype(np.int64)))
+    one = Quotas(left=np.array([3]), counted=Consumption.of_one((tenant == 2).astype(np.int64)))
     charge = quota_charges(offers, np.arange(250), one, 128)
     assert (charge[tenant == 2] > 0).all()
     assert not charge[tenant != 2].any()
@@ -60,7 +60,7 @@ def test_who_has_no_quota_pays_nothing_and_others_share_what_is_left():
 def test_a_quota_that_binds_is_used_and_leaves_the_others_the_rest():
     offers = offers_of(large_joint_round(2, jobs=250, nodes=16))
     most = np.arange(250) % 10 < 7
-    quota = Quotas(left=np.array([48]), counted=Takings.of_one(most.astype(np.int64)))
+    quota = Quotas(left=np.array([48]), counted=Consumption.of_one(most.astype(np.int64)))
     charge = quota_charges(offers, np.arange(250), quota, 128)
     asked = asked_for(offers, charge, 128)
     assert 44 <= asked[most].sum() <= 48
@@ -86,9 +86,9 @@ def test_nothing_is_charged_where_there_is_enough():
     found = search(offers, 128)
     limits = Capacities.of_gpus(128, 250)
     assert within(found, limits)
-    limits = limits.and_of([float(amounts.C.sum())], Takings.of_one(amounts.c))
+    limits = limits.and_of([float(amounts.C.sum())], Consumption.of_one(amounts.c))
     assert within(found, limits)
-    scarce = Capacities.of_gpus(128, 250).and_of([200_000.0], Takings.of_one(amounts.c))
+    scarce = Capacities.of_gpus(128, 250).and_of([200_000.0], Consumption.of_one(amounts.c))
     assert not within(found, scarce)
     charge = capacity_charges(offers, np.arange(250), found, scarce)
     order = np.argsort(amounts.c)
@@ -97,7 +97,7 @@ def test_nothing_is_charged_where_there_is_enough():
 
 
 def test_what_is_left_is_that_beside_groups():
-    limits = Capacities.of_gpus(16, 3).and_of([100.0], Takings.of_one(np.array([2, 3, 5])))
+    limits = Capacities.of_gpus(16, 3).and_of([100.0], Consumption.of_one(np.array([2, 3, 5])))
     assert limits.asked(*members_of([(0, 2), (1,)]), np.array([1, 1])).tolist() == [2, 7 + 3]
     assert limits.beside({(0, 2): 4, (1,): 2}).left.tolist() == [10.0, 100.0 - 4 * 7 - 2 * 3]
     assert limits.beside({}).left.tolist() == [16.0, 100.0]

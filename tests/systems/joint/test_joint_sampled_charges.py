@@ -12,9 +12,9 @@ from joint_rounds import large_joint_round
 from muri_opt import Cluster, Job, Limits, Node, Round, Tenant, policy_from
 from muri_opt.rounds.budget import Budget
 from muri_opt.systems.joint.capacity_charges import Capacities, capacity_charges
+from muri_opt.systems.joint.consumption import Consumption
 from muri_opt.systems.joint.price_search import search
 from muri_opt.systems.joint.sampled_charges import sampled_charges
-from muri_opt.systems.joint.takings import Takings
 from muri_opt.verify import broken_rules, decision_value
 
 JOBS, NODES = 600, 48
@@ -24,7 +24,7 @@ def limits_of(round_):
     """Return the GPUs and CPUs of a round as what there is."""
     amounts = round_.amounts
     gpus = Capacities.of_gpus(int(amounts.G.sum()), len(amounts.c))
-    return gpus.and_of([float(amounts.C.sum())], Takings.of_one(amounts.c))
+    return gpus.and_of([float(amounts.C.sum())], Consumption.of_one(amounts.c))
 
 
 def test_without_limits_or_with_enough_nothing_is_charged():

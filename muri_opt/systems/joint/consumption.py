@@ -1,4 +1,4 @@
-"""What jobs or groups take of things with each of their GPUs, where each takes something of few of very many."""
+"""What jobs or groups consume with each of their GPUs, where each takes something of few of very many things."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from muri_opt.systems.joint.job_model import Floats
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Takings:
+class Consumption:
     """With each GPU row ``row[e]``, a job or a group, takes ``each[e]`` of thing ``what[e]``.
 
     There are so many ``rows`` and ``things``. Entries are in the order of rows; of a thing a row may have several.
@@ -27,47 +27,47 @@ class Takings:
     each: Floats
 
     @classmethod
-    def nothing(cls, rows: int) -> Takings:
+    def nothing(cls, rows: int) -> Consumption:
         """Return that there is nothing to take."""
         none = np.zeros(0, dtype=np.int64)
         return cls(rows=rows, things=0, row=none, what=none, each=np.zeros(0))
 
     @classmethod
-    def of_one(cls, need: Ints) -> Takings:
+    def of_one(cls, need: Ints) -> Consumption:
         """Return what rows take of one thing.
 
-        >>> Takings.of_one(np.array([0, 5, 2])).total(np.array([1, 1, 3])).tolist()
+        >>> Consumption.of_one(np.array([0, 5, 2])).total(np.array([1, 1, 3])).tolist()
         [11.0]
         """
         row = np.flatnonzero(need)
         return cls(rows=len(need), things=1, row=row, what=np.zeros_like(row), each=need[row].astype(np.float64))
 
     @classmethod
-    def of_lines(cls, lines: Iterable[tuple[int, ...]], things: int) -> Takings:
+    def of_lines(cls, lines: Iterable[tuple[int, ...]], things: int) -> Consumption:
         """Return that rows take one of each thing in their line.
 
-        >>> Takings.of_lines([(0, 2), (), (2,)], things=3).total(np.array([4, 1, 8])).tolist()
+        >>> Consumption.of_lines([(0, 2), (), (2,)], things=3).total(np.array([4, 1, 8])).tolist()
         [4.0, 0.0, 12.0]
         """
         members, sizes = members_of(lines)
         row = np.repeat(np.arange(len(sizes)), sizes)
         return cls(rows=len(sizes), things=things, row=row, what=members, each=np.ones(len(members)))
 
-    def and_of(self, other: Takings) -> Takings:
+    def and_of(self, other: Consumption) -> Consumption:
         """Return what the same rows take of these things and then of others."""
         row = np.concatenate([self.row, other.row])
         line = np.argsort(row, kind="stable")
         what = np.concatenate([self.what, self.things + other.what])[line]
         each = np.concatenate([self.each, other.each])[line]
-        return Takings(rows=self.rows, things=self.things + other.things, row=row[line], what=what, each=each)
+        return Consumption(rows=self.rows, things=self.things + other.things, row=row[line], what=what, each=each)
 
-    def of_groups(self, members: Ints, sizes: Ints) -> Takings:
+    def of_groups(self, members: Ints, sizes: Ints) -> Consumption:
         """Return what groups take together: so many of the rows that are ``members`` each, one group after another."""
         start = np.searchsorted(self.row, np.arange(self.rows + 1))
         count = start[members + 1] - start[members]
         at = np.repeat(start[members] + count - np.cumsum(count), count) + np.arange(int(count.sum()))
         row = np.repeat(np.repeat(np.arange(len(sizes)), sizes), count)
-        return Takings(rows=len(sizes), things=self.things, row=row, what=self.what[at], each=self.each[at])
+        return Consumption(rows=len(sizes), things=self.things, row=row, what=self.what[at], each=self.each[at])
 
     def cost(self, price: Floats) -> Floats:
         """Return what each row pays for all that it takes with a GPU."""

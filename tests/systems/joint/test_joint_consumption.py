@@ -11,9 +11,9 @@ from joint_rounds import large_joint_round
 from msgspec.structs import replace
 
 from muri_opt import Cluster, Round, Tenant
+from muri_opt.systems.joint.consumption import Consumption, members_of
 from muri_opt.systems.joint.quota_charges import quota_charges
 from muri_opt.systems.joint.quotas import Quotas, within_quotas
-from muri_opt.systems.joint.takings import Takings, members_of
 
 
 def with_nested_tenants(seed, jobs=60):
@@ -79,18 +79,18 @@ def test_what_goes_on_is_within_all_quotas_and_nothing_more_would_be(seed):
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_takings_are_those_of_a_full_table(seed):
+def test_consumption_is_those_of_a_full_table(seed):
     draw = np.random.default_rng(seed)
     table = draw.integers(0, 5, (20, 6)) * (draw.random((20, 6)) < 0.4)
-    takings = Takings.nothing(20)
+    consumption = Consumption.nothing(20)
     for column in table.T:
-        takings = takings.and_of(Takings.of_one(column))
+        consumption = consumption.and_of(Consumption.of_one(column))
     groups = drawn_groups(seed, 20)
     members, sizes = members_of(groups)
-    together = takings.of_groups(members, sizes)
+    together = consumption.of_groups(members, sizes)
     full = np.array([table[list(group)].sum(axis=0) for group in groups]).reshape(-1, 6)
     price, gpus = draw.random(6), np.array([*groups.values()])
-    assert np.allclose(takings.cost(price), table @ price)
+    assert np.allclose(consumption.cost(price), table @ price)
     assert np.allclose(together.cost(price), full @ price)
     assert together.total(gpus).tolist() == (gpus @ full).tolist()
 
@@ -99,7 +99,7 @@ def test_takings_are_those_of_a_full_table(seed):
 def test_a_quota_that_binds_alone_costs_what_its_jobs_would_pay(seed):
     round_ = large_joint_round(seed, jobs=250, nodes=16)
     offers, most = offers_of(round_), np.arange(250) % 3 == seed % 3
-    quota = Quotas(left=np.array([10]), counted=Takings.of_one(most.astype(np.int64)))
+    quota = Quotas(left=np.array([10]), counted=Consumption.of_one(most.astype(np.int64)))
     charge = quota_charges(offers, np.arange(250), quota, 1_000_000)  # GPUs cost nothing
     at = np.append(0, offers.grid)
     value, counts = offers.alone(np.flatnonzero(most))[:, at], offers.counts[at]
