@@ -75,7 +75,7 @@ class _Nodes:
         self._cluster, self._now = round_.cluster, microseconds(round_.now)
         nodes = self._cluster.nodes
         self._up = _bools(node.state == "up" for node in nodes)
-        self._types = [node.gpu_type for node in nodes]
+        self._types = {name: _bools(node.gpu_type == name for node in nodes) for name in {n.gpu_type for n in nodes}}
         self._labels = [frozenset(node.labels) for node in nodes]
         ends = [None if node.available_until is None else microseconds(node.available_until) for node in nodes]
         self._ends = sorted({end for end in ends if end is not None})
@@ -95,7 +95,8 @@ class _Nodes:
         types, requires, excludes, level, ended = kind
         fit = self._up & (self._until >= ended)
         if types is not None:
-            fit &= _bools(type_ in types for type_ in self._types)
+            own = [self._types[name] for name in types if name in self._types]
+            fit &= np.logical_or.reduce(own) if own else np.zeros_like(fit)
         if requires:
             fit &= _bools(labels.issuperset(requires) for labels in self._labels)
         if excludes:

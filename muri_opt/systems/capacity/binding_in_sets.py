@@ -5,6 +5,7 @@ All rules that bind are told: those that bar it from nodes with GPUs, its shape,
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -18,11 +19,12 @@ from muri_opt.rounds.readable_time import duration, moment
 from muri_opt.systems.capacity.barred_nodes import BarredNodes
 from muri_opt.systems.capacity.free_capacity import Leftover
 from muri_opt.systems.capacity.holders import Holders
-from muri_opt.systems.capacity.lacking_amounts import LackingAmounts, holders_text
+from muri_opt.systems.capacity.lacking_amounts import LackingAmounts, most_holders, named_holders
 from muri_opt.systems.capacity.node_sets import Demand
 from muri_opt.systems.capacity.quota_text import quota_remedy, type_quota_text
 from muri_opt.systems.capacity.released import demand_of
-from muri_opt.systems.capacity.shaped_fit import fit_in_sets, only_where
+from muri_opt.systems.capacity.rooms_in_sets import RoomsInSets
+from muri_opt.systems.capacity.shaped_fit import only_where
 
 _LOST: Final = "it is lost: it ran on a node that is down"
 
@@ -58,39 +60,62 @@ def kept_back(round_: Round, job: int, otherwise: Binding | None = None) -> Bind
     return Binding(reason, "; ".join(said), " and ".join(remedies), quota, room)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Part:
+    """The ``nodes`` where some jobs may start: GPUs that are ``free`` there, who holds most, and what lacks besides."""
+
+    nodes: Ints
+    free: int
+    holders: list[tuple[str, int]]
+    lacking: LackingAmounts
+
+    @classmethod
+    def of(cls, round_: Round, left: Leftover, holders: Holders, demand: Demand) -> _Part:
+        """Return the part of the cluster that a demand asks for."""
+        nodes = np.concatenate([np.zeros(0, dtype=np.int64), *demand.sets])
+        here = only_where(left.gpus, demand)
+        lacking = LackingAmounts(round_, left, holders, here)
+        return cls(nodes=nodes, free=int(here.sum()), holders=most_holders(holders, nodes), lacking=lacking)
+
+
 class BindingInSets:
     """What binds for jobs that ask for certain nodes, beside what runs; ``left`` is what that leaves."""
 
     def __init__(self, round_: Round, left: Leftover, holders: Holders, *, consolidate: bool) -> None:
         self._round, self._left, self._holders, self._consolidate = round_, left, holders, consolidate
         self._barred = BarredNodes(round_)
+        self._parts: dict[Demand, _Part] = {}
+        self._told: dict[tuple[Demand, tuple[int, int], int, int], str] = {}
+        self._empty = RoomsInSets(round_.amounts.G, round_.amounts.C, round_.amounts.M)
+        self._rooms = RoomsInSets(left.gpus, left.cpus, left.memory)
 
     def binding(self, job: int, *, over: int, quota: str) -> Binding:
         """Return what binds for a job, were it not held; it is ``over`` its quota by so much, which says so."""
         left, asks, nodes = self._left, int(self._left.asks[job]), len(self._left.gpus)
         said, remedies = [*_before(self._round, job), f"asks for {gpus_text(asks)}"], list[str]()
         reasons = list[WaitingReason]()
-        demand, empty = demand_of(self._round, job), self._empty(job)
+        demand, needs = demand_of(self._round, job), self._needs(job)
         open_to = left.within_type_quotas(job, demand)
-        fitting = fit_in_sets(empty, asks, demand)
-        if fitting is None:
-            said.append(self._never(job, demand, only_where(empty, demand), asks))
+        needed = self._empty.fewest_nodes(needs, asks, demand)
+        if needed is None:
+            said.append(self._never(job, demand, only_where(self._empty.of(needs), demand), asks))
             remedies.append("ask for fewer GPUs or for other nodes, or enlarge the cluster")
             reasons.append(WaitingReason.CAPACITY)
         if over:
             said.append(quota)
             remedies.append(quota_remedy(left, over))
             reasons.append(WaitingReason.QUOTA)
-        by_type = fitting is not None and open_to is not demand and fit_in_sets(empty, asks, open_to) is None
+        by_type = needed is not None and open_to is not demand
+        by_type = by_type and self._empty.fewest_nodes(needs, asks, open_to) is None
         if by_type:
             said.append(type_quota_text(self._round, left, job))
             remedies.append("free GPUs of that type of the tenant, or raise its quota")
             reasons.append(WaitingReason.QUOTA)
-        limit = int(np.count_nonzero(fitting)) if self._consolidate and fitting is not None else nodes
-        fits = fitting is not None and fit_in_sets(left.room(job), asks, open_to, limit) is not None
-        if fitting is not None and not fits and not by_type:
-            free = int(only_where(left.gpus, open_to).sum())
-            said.append(self._now(job, open_to, free, asks, limit))
+        limit = needed if self._consolidate and needed is not None else nodes
+        fits = needed is not None and self._rooms.fewest_nodes(needs, asks, open_to, limit) is not None
+        if needed is not None and not fits and not by_type:
+            free = self._part(open_to).free
+            said.append(self._now(job, open_to, asks, limit))
             remedies.append(_freed(asks - free) if asks > free else "free GPUs that it can use together")
             reasons.append(WaitingReason.CAPACITY if asks > free else WaitingReason.FRAGMENTATION)
         if not reasons:
@@ -99,9 +124,14 @@ class BindingInSets:
             reasons.append(WaitingReason.PRIORITY)
         return Binding(reasons[0], "; ".join(said), " and ".join(remedies), over, fits)
 
-    def _empty(self, job: int) -> Ints:
+    def _needs(self, job: int) -> tuple[int, int]:
         amounts = self._round.amounts
-        return amounts.most_gpus([job], amounts.G, amounts.C, amounts.M)
+        return amounts.c.item(job), amounts.m.item(job)
+
+    def _part(self, demand: Demand) -> _Part:
+        if demand not in self._parts:
+            self._parts[demand] = _Part.of(self._round, self._left, self._holders, demand)
+        return self._parts[demand]
 
     def _never(self, job: int, demand: Demand, room: Ints, asks: int) -> str:
         """Return why the empty cluster could not hold a job, and which rules bar it from other nodes."""
@@ -110,17 +140,20 @@ class BindingInSets:
         words = f"the nodes where it may start have {most}{fewer} that it could use{_asked(demand) * (most >= asks)}"
         return self._with_barred(job, words, self._round.amounts.G, "others are")
 
-    def _now(self, job: int, demand: Demand, free: int, asks: int, limit: int) -> str:
+    def _now(self, job: int, demand: Demand, asks: int, limit: int) -> str:
         """Return what is free where a job may start, what it lacks there, and which rules bar it from other nodes."""
-        here, room = only_where(self._left.gpus, demand), only_where(self._left.room(job), demand)
-        lacking = LackingAmounts(self._round, self._left, self._holders, here).of(job, int(room.sum()))
-        nodes = np.concatenate([np.zeros(0, dtype=np.int64), *demand.sets])
-        words = f"{free} are free where it may start"
-        words += holders_text(self._holders, nodes, asks - free) if asks > free else _asked(demand)
-        if self._consolidate and asks <= free:
-            words += f", on {limit} node{'s' * (limit != 1)}"
-        words += ", at most " + " and ".join(lacking) if lacking else ""
-        return self._with_barred(job, words, self._left.gpus, "others are free")
+        needs = self._needs(job)
+        key = demand, needs, asks, limit
+        if key not in self._told:  # all jobs of one demand are barred by the same rules
+            part = self._part(demand)
+            lacking = part.lacking.of(job, int(self._rooms.of(needs)[part.nodes].sum()))
+            words = f"{part.free} are free where it may start"
+            words += named_holders(part.holders, asks - part.free) if asks > part.free else _asked(demand)
+            if self._consolidate and asks <= part.free:
+                words += f", on {limit} node{'s' * (limit != 1)}"
+            words += ", at most " + " and ".join(lacking) if lacking else ""
+            self._told[key] = self._with_barred(job, words, self._left.gpus, "others are free")
+        return self._told[key]
 
     def _with_barred(self, job: int, words: str, gpus: Ints, others: str) -> str:
         barred = self._barred.words(job, gpus)

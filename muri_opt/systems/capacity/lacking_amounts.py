@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -61,8 +62,18 @@ class LackingAmounts:
 
 def holders_text(holders: Holders, nodes: Ints, lacks: int) -> str:
     """Return the jobs that hold most of the GPUs of these nodes, as many as hold what is lacking; few are named."""
+    return named_holders(most_holders(holders, nodes), lacks)
+
+
+def most_holders(holders: Holders, nodes: Ints) -> list[tuple[str, int]]:
+    """Return the jobs that are named as holding GPUs of these nodes, with so many, largest first."""
+    return holders.most(holders.gpus, nodes, MOST_HOLDERS)
+
+
+def named_holders(most: Sequence[tuple[str, int]], lacks: int) -> str:
+    """Return as many of the jobs as hold what is lacking, in words."""
     named, total = list[str](), 0
-    for job, gpus in holders.most(holders.gpus, nodes, MOST_HOLDERS):
+    for job, gpus in most:
         named.append(f"{job!r} holds {gpus_text(gpus)}")
         total += gpus
         if total >= lacks:

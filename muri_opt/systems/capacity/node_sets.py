@@ -29,9 +29,9 @@ _BESIDE_NODES: Final = SHAPES | (STATES - {"node.state"}) | {"job.within"}
 class Demand:
     """What gangs of one kind ask of nodes: all GPUs on nodes of one of the ``sets``, which have none in common.
 
-    On each set the gang is on at least ``least`` and at most ``most`` nodes, and has equally many GPUs on each if
-    ``even``. A gang without sets cannot start. What runs may go on where it is, whatever is asked of a start. ``near``
-    are parts of the sets of which it prefers to be inside one.
+    Equal sets of several kinds are one array. On each set the gang is on at least ``least`` and at most ``most`` nodes,
+    and has equally many GPUs on each if ``even``. A gang without sets cannot start. What runs may go on where it is,
+    whatever is asked of a start. ``near`` are parts of the sets of which it prefers to be inside one.
     """
 
     sets: tuple[Ints, ...]
@@ -80,11 +80,15 @@ class NodeSets:
 
     def may_start(self) -> NDArray[np.bool_]:
         """Return ``[j, s]``: whether job j may start on node s."""
+        return self.may_start_by_kind()[self.kind]
+
+    def may_start_by_kind(self) -> NDArray[np.bool_]:
+        """Return the same of each kind of jobs."""
         rows = np.zeros((len(self.demands), len(self.places)), dtype=np.bool_)
         for row, demand in zip(rows, self.demands, strict=True):
             for nodes in demand.sets:
                 row[nodes] = True
-        return rows[self.kind]
+        return rows
 
     def are_spread(self) -> NDArray[np.bool_]:
         """Return which jobs may not be on one node, or ask for equal parts."""
@@ -111,11 +115,12 @@ def _node_sets(round_: Round) -> NodeSets:
     else:
         pairs = zip(eligible.kind.tolist(), asked, strict=True)
         kind = np.array([known.setdefault(pair, len(known)) for pair in pairs], dtype=np.int64)
-    demands = []
+    demands, same = [], dict[bytes, Ints]()
     for row, (starts, level, nodes, even, prefers) in known:
         may, anywhere = eligible.rows[row], np.zeros_like(types)
         inside = anywhere if level is None else units[level]
         sets = _apart(may, types, anywhere if prefers else inside) if starts else ()
+        sets = tuple([same.setdefault(nodes.tobytes(), nodes) for nodes in sets])
         near = _apart(may & (inside >= 0), types, inside) if starts and prefers else ()
         demands.append(Demand(sets=sets, least=nodes.least, most=nodes.most, even=even, near=near))
     wishes = {at: units[one.level] for at, one in enumerate(asked or ()) if one.prefers and one.level is not None}

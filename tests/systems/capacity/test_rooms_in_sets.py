@@ -1,0 +1,27 @@
+"""On how many nodes a gang would be, told at once for all gangs of the same needs, against a fit of each."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given, strategies as st
+
+from muri_opt.systems.capacity.node_sets import Demand
+from muri_opt.systems.capacity.rooms_in_sets import RoomsInSets
+from muri_opt.systems.capacity.shaped_fit import fit_in_sets
+
+
+@given(st.data())
+def test_as_many_nodes_as_the_fit_of_each(data: st.DataObject) -> None:
+    nodes = data.draw(st.integers(1, 6))
+    free = [np.array(data.draw(st.lists(st.integers(0, 9), min_size=nodes, max_size=nodes))) for _ in range(3)]
+    rooms = RoomsInSets(*free)
+    of = data.draw(st.lists(st.integers(0, 2), min_size=nodes, max_size=nodes))
+    sets = tuple(np.flatnonzero(np.array(of) == one) for one in sorted(set(of) - {2}))
+    least, most = data.draw(st.integers(1, 3)), data.draw(st.none() | st.integers(1, 3))
+    shaped = data.draw(st.booleans())
+    demand = Demand(sets=sets, least=least if shaped else 1, most=most if shaped else None, even=False)
+    for _ in range(3):
+        needs, gpus = data.draw(st.tuples(st.integers(0, 3), st.integers(0, 3))), data.draw(st.integers(0, 20))
+        limit = data.draw(st.none() | st.integers(1, 4))
+        share = fit_in_sets(rooms.of(needs), gpus, demand, limit)
+        assert rooms.fewest_nodes(needs, gpus, demand, limit) == (None if share is None else np.count_nonzero(share))
