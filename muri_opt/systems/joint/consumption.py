@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, pairwise
 
 import numpy as np
 
@@ -68,6 +68,15 @@ class Consumption:
         at = np.repeat(start[members] + count - np.cumsum(count), count) + np.arange(int(count.sum()))
         row = np.repeat(np.repeat(np.arange(len(sizes)), sizes), count)
         return Consumption(rows=len(sizes), things=self.things, row=row, what=self.what[at], each=self.each[at])
+
+    def things_of_each(self) -> list[list[int]]:
+        """Return which things each row takes.
+
+        >>> Consumption.of_lines([(0, 2), (), (2,)], things=3).things_of_each()
+        [[0, 2], [], [2]]
+        """
+        start, what = np.searchsorted(self.row, np.arange(self.rows + 1)).tolist(), self.what.tolist()
+        return [what[first:end] for first, end in pairwise(start)]
 
     def cost(self, price: Floats) -> Floats:
         """Return what each row pays for all that it takes with a GPU."""

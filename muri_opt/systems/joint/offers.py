@@ -148,7 +148,8 @@ class Offers:
             for rows, width in _of_similar_width(widths):
                 own = found[rows, :width, :width]
                 np.divide(1.0, least_pair_period(times[:, size].take(of[rows, :width], axis=1)), out=own)
-                own *= factor
+                if factor != 1:
+                    own *= factor
                 own *= together[rows, :width, :width]
         return value
 

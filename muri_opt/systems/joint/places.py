@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import reduce
 
 import numpy as np
 from numpy.typing import NDArray
 
 from muri_opt.rounds import Round
-from muri_opt.rounds.amounts import UNLIMITED, Ints
+from muri_opt.rounds.amounts import UNLIMITED, Amounts, Ints
 from muri_opt.rounds.free_capacity import FreeCapacity
 from muri_opt.rounds.stopping import look_at_clock
 from muri_opt.systems.capacity.free_capacity import occupy_entries
-from muri_opt.systems.capacity.room_sets import RoomSets
+from muri_opt.systems.capacity.room_sets import Amounts as PartAmounts, RoomSets
 from muri_opt.systems.capacity.shares import flat
 from muri_opt.systems.joint.group_value import Group, Place
 from muri_opt.systems.joint.models import Models
 from muri_opt.systems.joint.plan_ways import PlanShape
-from muri_opt.systems.joint.regions import Region, Regions
+from muri_opt.systems.joint.regions import ANYWHERE, Region, Regions
 from muri_opt.systems.joint.worth import Worth
 
 _FEW_KINDS = 64
 """Needs of jobs that are left over, up to which it is looked at once whether there is room for them."""
+_EVERYWHERE = (ANYWHERE,)
 Part = tuple[int, int]
 """A node, and GPUs of it."""
 Stay = tuple[int, Place | None]
@@ -37,8 +38,9 @@ def place_groups(
     gpus: Sequence[int],
     stays: Sequence[Stay],
     among: frozenset[int] | None = None,
+    fixed: Mapping[Group, Place] | None = None,
 ) -> dict[Group, Place]:
-    """Return GPUs of nodes of the groups that find a place: those that save most by staying first.
+    """Return GPUs of nodes of the groups that find a place beside those ``fixed``: who saves most by staying first.
 
     Jobs that run by plans come before others of their size, as they need nodes with room for whole parts. Where CPUs,
     memory or a quota leave no room, a group gets the next smaller number of GPUs that all its members can have. Jobs
@@ -46,6 +48,8 @@ def place_groups(
     a GPU first.
     """
     placing = _Placing(round_, models)
+    if fixed:
+        placing.hold(fixed)
     keys = [
         (-saved, *placing.hardest(group, size), -size, group)
         for group, size, (saved, _) in zip(groups, gpus, stays, strict=True)
@@ -58,6 +62,17 @@ def place_groups(
         placing.place(groups[at], gpus[at], stays[at][1])
     for job in placing.left_over(worth, among):
         placing.place((job,), placing.free, None)
+    return placing.placed
+
+
+def place_in_turn(
+    round_: Round, models: Models, given: Mapping[int, int], fixed: Mapping[Group, Place]
+) -> dict[Group, Place]:
+    """Return groups that are ``fixed``, and jobs alone in turn, each on so many GPUs, or fewer if it finds no more."""
+    placing = _Placing(round_, models)
+    placing.hold(fixed)
+    for job, gpus in given.items():
+        placing.place((job,), gpus, None)
     return placing.placed
 
 
@@ -74,8 +89,10 @@ class _Placing:
         """GPU counts by the models of a group, descending."""
         self._reaches: dict[tuple[Region, ...], int] = {}
         """How many GPUs the nodes of regions have."""
-        self._full: set[tuple[int, int]] = set()
-        """Needs of jobs for which no GPU is left anywhere: it stays so, as room only shrinks."""
+        self._full: set[tuple[tuple[int, int], tuple[Region, ...]]] = set()
+        """Needs and regions of jobs for which no GPU is left there: it stays so, as room only shrinks."""
+        self._unfit: set[tuple[Sequence[PartAmounts], Region]] = set()
+        """Parts of plans for which a region has no room, likewise."""
         self._quota = FreeCapacity(amounts)
         self._limited = self._quota.borrowed is not None or bool((amounts.U < UNLIMITED).any())
         self._rooms = RoomSets(amounts.G.tolist(), amounts.C.tolist(), amounts.M.tolist())
@@ -108,6 +125,12 @@ class _Placing:
             cpus, memory = cpus + more[0], memory + more[1]
         return cpus, memory
 
+    def hold(self, fixed: Mapping[Group, Place]) -> None:
+        """Let groups have their places: all of them have room and are within quotas, as they were found together."""
+        self._rooms = RoomSets(*free_beside(self._amounts, self._models, fixed).left.tolist())
+        for group, place in fixed.items():
+            self._count(group, place)
+
     def all_stay(self, groups: Sequence[tuple[Group, int, Place]]) -> bool:
         """Let groups have so many GPUs each where they are, if there is room for all of them, and say whether.
 
@@ -131,8 +154,9 @@ class _Placing:
         return True
 
     def _left_by(self, groups: Sequence[Group], taken: tuple[Ints, Ints, Ints]) -> list[list[int]]:
-        """Return the GPUs, milli-CPUs and MiB that groups leave on each node."""
+        """Return the GPUs, milli-CPUs and MiB that groups leave on each node of what is free now."""
         free = FreeCapacity(self._amounts)
+        free.left[:] = self._rooms.free
         occupy_entries(free, groups, taken)
         left: list[list[int]] = free.left.tolist()
         return left
@@ -148,11 +172,12 @@ class _Placing:
             return
         kind = self._kind(group)
         if here is None:  # who may stay does so wherever it is
-            if kind in self._full or (
+            regions = self._regions.of_group(group) if self._asked else _EVERYWHERE
+            if (kind, regions) in self._full or (
                 self._can_have(group, most, going_on=False) and self._fits(group, kind, most, None)
             ):
                 return
-            most = min(most, self._room(group, kind))
+            most = min(most, self._room(kind, regions))
             if not most:
                 return
         for size in self._sizes(group, most, going_on=here is not None):
@@ -188,9 +213,12 @@ class _Placing:
 
     def _fit_plan(self, job: int, shape: PlanShape) -> list[int] | None:
         for region in self._regions.of_plan(job, shape.types):
+            if (shape.parts, region) in self._unfit:
+                continue
             parts = self._rooms.fit_parts(shape.parts, region)
             if parts is not None:
                 return [node for node, _ in parts]
+            self._unfit.add((shape.parts, region))
         return None
 
     def _take_plan(self, job: int, number: int, shape: PlanShape, nodes: Sequence[int]) -> None:
@@ -209,13 +237,13 @@ class _Placing:
                 return parts
         return None
 
-    def _room(self, group: Group, kind: tuple[int, int]) -> int:
-        """Return the largest number of GPUs that a group of this kind could start on."""
-        if self._asked:
-            return max((self._rooms.room(kind, region) for region in self._regions.of_group(group)), default=0)
-        room = self._rooms.room(kind)
+    def _room(self, kind: tuple[int, int], regions: tuple[Region, ...]) -> int:
+        """Return the largest number of GPUs that a group of this kind could start on in one of the regions."""
+        if (kind, regions) in self._full:
+            return 0
+        room = max([self._rooms.room(kind, region) for region in regions], default=0)
         if not room:
-            self._full.add(kind)
+            self._full.add((kind, regions))
         return room
 
     def _left_of_quota(self, group: Group) -> int:
@@ -234,7 +262,10 @@ class _Placing:
         return not self._limited or len(group) > 1 or self._quota.has_quota(self._tenant[group[0]], size)
 
     def _take(self, group: Group, parts: Sequence[Part], way: int | None) -> None:
-        place = Place(tuple(parts if len(parts) == 1 else sorted(parts)), way)
+        self._count(group, Place(tuple(parts if len(parts) == 1 else sorted(parts)), way))
+
+    def _count(self, group: Group, place: Place) -> None:
+        """Count the GPUs of a group as its own, and against quotas."""
         size = place.gpus
         if self._limited:
             for job in group:
@@ -262,11 +293,11 @@ class _Placing:
         """Return the jobs for which there may be a GPU within quotas, and somewhere, with what they need besides."""
         if self._limited:
             jobs = [job for job in jobs if self._left_of_quota((job,)) > 0]
-        kinds = {self._kind_of[job] for job in jobs}
-        if self._planned or len(kinds) > _FEW_KINDS:
+        spots = [(self._kind_of[job], self._regions.of_group((job,))) for job in jobs]
+        if len(set(spots)) > _FEW_KINDS:
             return jobs
-        room = {kind for kind in kinds if self._rooms.room(kind)}
-        return [job for job in jobs if self._kind_of[job] in room]
+        room = {spot for spot in set(spots) if self._room(*spot)}
+        return [job for job, spot in zip(jobs, spots, strict=True) if spot in room or self._by_plans(job)]
 
     def _sizes(self, group: Group, most: int, *, going_on: bool) -> Iterator[int]:
         """Yield the GPU counts of all members, descending.
@@ -307,6 +338,19 @@ class _Placing:
             able = np.asarray((self._models.period[list(kinds)] > 0).all(axis=0))
         counts: list[int] = able.nonzero()[0][::-1].tolist()
         return counts
+
+
+def free_beside(amounts: Amounts, models: Models, placed: Mapping[Group, Place]) -> FreeCapacity:
+    """Return what groups leave on the nodes; what they have of quotas is not counted."""
+    free = FreeCapacity(amounts)
+    planned = {group: place.way for group, place in placed.items() if place.way is not None}
+    others = [group for group in placed if group not in planned]
+    occupy_entries(free, others, flat(placed[group].parts for group in others))
+    for group, way in planned.items():
+        nodes = [node for node, _ in sorted(placed[group].parts, key=lambda part: -part[1])]
+        for node, part in zip(nodes, models.plans_of(group[0]).shapes[way].parts, strict=True):
+            free.occupy(node, *part)
+    return free
 
 
 def _faster_than_smaller(period: Ints) -> NDArray[np.bool_]:

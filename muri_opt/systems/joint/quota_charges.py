@@ -35,12 +35,12 @@ def quota_charges(offers: Offers, jobs: Ints, quotas: Quotas, gpus: int) -> Floa
     line = np.lexsort((-of, prices[of]))  # of several that count a job the dearest comes last, and so it is taken
     own, given = np.zeros(len(jobs)), np.zeros(len(jobs), dtype=np.int64)
     own[row[line]], given[row[line]] = prices[of[line]], asked[line]
-    binds = np.zeros(len(jobs), dtype=np.bool_)
-    for _ in range(_LOOKS):
-        price, _ = price_of(value[~binds], counts, max(0, gpus - int(given[binds].sum())), _HALVINGS)
-        before, binds = binds, own > price
+    before, binds = np.zeros(len(jobs), dtype=np.bool_), own > price
+    for _ in range(_LOOKS - 1):
         if (binds == before).all():
             break
+        price, _ = price_of(value[~binds], counts, max(0, gpus - int(given[binds].sum())), _HALVINGS)
+        before, binds = binds, own > price
     charge[jobs] = np.maximum(0.0, own - price)
     return charge
 

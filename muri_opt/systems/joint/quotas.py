@@ -9,7 +9,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from muri_opt.rounds import Round
-from muri_opt.rounds.amounts import UNLIMITED, Ints
+from muri_opt.rounds.amounts import UNLIMITED, Amounts, Ints
+from muri_opt.rounds.memoise import recalled
 from muri_opt.rounds.sharing_now import Held
 from muri_opt.systems.joint.consumption import Consumption, members_of
 from muri_opt.systems.joint.group_value import Group
@@ -25,7 +26,11 @@ class Quotas:
     @classmethod
     def of(cls, round_: Round) -> Quotas:
         """Return the quotas of a round; without any no job counts for one."""
-        amounts = round_.amounts
+        return _quotas(round_)
+
+    @classmethod
+    def of_amounts(cls, amounts: Amounts) -> Quotas:
+        """Return the same of a round's amounts."""
         limited = np.flatnonzero(amounts.U < UNLIMITED)
         if not len(limited):
             return cls(left=limited, counted=Consumption.nothing(len(amounts.tenant)))
@@ -46,6 +51,11 @@ class Quotas:
     def beside(self, groups: Mapping[Group, int]) -> Quotas:
         """Return what is left of them beside groups with so many GPUs."""
         return replace(self, left=self.left - self.held(groups))
+
+
+@recalled
+def _quotas(round_: Round) -> Quotas:
+    return Quotas.of_amounts(round_.amounts)
 
 
 def within_quotas(round_: Round, kept: Mapping[Group, Held]) -> dict[Group, Held]:

@@ -23,11 +23,13 @@ ANYWHERE: Region = -1
 class Regions:
     """Regions of jobs: job j is of kind ``kind[j]``, and kind k may start in ``of_kind[k]``, which do not overlap.
 
-    ``types`` has the nodes of each GPU type. Groups that go on as they are may do so wherever they are.
+    ``inside[k]`` says which nodes are in one of them, and ``types`` has the nodes of each GPU type. Groups that go on
+    as they are may do so wherever they are.
     """
 
     kind: Ints
     of_kind: tuple[tuple[Region, ...], ...]
+    inside: NDArray[np.bool_]
     types: dict[str | None, Region]
     known: dict[frozenset[int], tuple[Region, ...]] = field(default_factory=dict)
 
@@ -41,13 +43,15 @@ class Regions:
         kinds: list[int] = self.kind.tolist()
         return kinds
 
-    @property
+    @cached_property
     def are_asked(self) -> bool:
         """Whether some jobs may not start just anywhere."""
         return self.of_kind != ((ANYWHERE,),)
 
     def of_group(self, group: Sequence[int]) -> tuple[Region, ...]:
         """Return where all jobs of a group may start."""
+        if len(group) == 1 or not self.are_asked:
+            return self.of_kind[self._kinds[group[0]]]
         kinds = frozenset([self._kinds[job] for job in group])
         if len(kinds) == 1:
             return self.of_kind[self._kinds[group[0]]]
@@ -63,15 +67,16 @@ class Regions:
         mine = reduce(int.__or__, (self.types.get(one, 0) for one in types), 0)
         return tuple(region & mine for region in own if region & mine)
 
+    def nodes_of_each(self, kind: int) -> NDArray[np.bool_]:
+        """Return ``[r, s]``, whether node s is in the r-th region of a kind."""
+        nodes = self.inside.shape[1]
+        bits = [[region >> node & 1 for node in range(nodes)] for region in self.of_kind[kind]]
+        return np.array(bits, dtype=np.bool_).reshape(-1, nodes)
+
     def together(self) -> NDArray[np.bool_]:
-        """Return which kinds of jobs have a region in common."""
-        count = len(self.of_kind)
-        found = np.zeros((count, count), dtype=np.bool_)
-        for one in range(count):
-            for other in range(one, count):
-                met = bool(_common(self.of_kind[one], self.of_kind[other]))
-                found[one, other] = found[other, one] = met
-        return found
+        """Return which kinds of jobs have a region in common: those that have a node in common."""
+        bits = np.packbits(self.inside, axis=1)
+        return np.asarray((bits[:, None, :] & bits).any(axis=2))
 
 
 def _common(some: tuple[Region, ...], others: tuple[Region, ...]) -> tuple[Region, ...]:
@@ -85,9 +90,13 @@ def _regions(round_: Round) -> Regions:
         types[node.gpu_type] = types.get(node.gpu_type, 0) | 1 << place
     sets = node_sets(round_)
     if sets is None:
-        return Regions(kind=np.zeros(len(round_.jobs), dtype=np.int64), of_kind=((ANYWHERE,),), types=types)
-    of_kind = tuple(tuple(_bits(nodes.tolist()) for nodes in demand.sets) for demand in sets.demands)
-    return Regions(kind=sets.kind, of_kind=of_kind, types=types)
+        everywhere = np.ones((1, len(round_.cluster.nodes)), dtype=np.bool_)
+        kind = np.zeros(len(round_.jobs), dtype=np.int64)
+        return Regions(kind=kind, of_kind=((ANYWHERE,),), inside=everywhere, types=types)
+    each = {id(nodes): nodes for demand in sets.demands for nodes in demand.sets}
+    known = {at: _bits(nodes.tolist()) for at, nodes in each.items()}
+    of_kind = tuple(tuple([known[id(nodes)] for nodes in demand.sets]) for demand in sets.demands)
+    return Regions(kind=sets.kind, of_kind=of_kind, inside=sets.may_start_by_kind(), types=types)
 
 
 def _bits(nodes: Sequence[int]) -> Region:

@@ -1,0 +1,92 @@
+"""Levels of priority whose jobs can all have what they wish: they need no price, and are decided together.
+
+A job of a larger priority outweighs all of smaller ones. So where all jobs of a level find the GPUs on which they are
+worth most, they get them, and those of the next level what they wish beside them, until there is too little for all.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+
+import numpy as np
+
+from muri_opt.rounds.amounts import Ints
+from muri_opt.systems.joint.group_value import Group, Place
+from muri_opt.systems.joint.job_model import Floats
+from muri_opt.systems.joint.offers import Offers
+from muri_opt.systems.joint.places import place_in_turn
+from muri_opt.systems.joint.quotas import Quotas
+from muri_opt.systems.joint.state import Case
+
+_FEW = 0.25
+"""Which part of the jobs of an easy level, or one, may find less of a quota than there was before it."""
+
+
+class EasyLevels:
+    """The levels of a case, looked at in turn as long as they are easy."""
+
+    def __init__(self, case: Case, offers: Offers) -> None:
+        self._case, self._offers = case, offers
+        self._quotas = Quotas.of(case.round_)
+        self._lines = self._quotas.counted.things_of_each()
+
+    def beside(self, placed: dict[Group, Place], levels: Sequence[Ints], most: Ints) -> tuple[dict[Group, Place], int]:
+        """Return groups that are placed and jobs of the first levels that are easy, each alone, and how many these are.
+
+        Job j could have at most ``most[j]`` GPUs in the place where it would find most.
+        """
+        sizes = {group: place.gpus for group, place in placed.items()}
+        gpus = self._case.round_.cluster.total_gpus - sum(sizes.values())
+        wishes = _Wishes(self._offers, self._lines, gpus, self._quotas.beside(sizes).left.tolist())
+        given, easy = dict[int, int](), 0
+        for jobs in levels:
+            wished = wishes.of_level(jobs[most[jobs] > 0], most)
+            if wished is None:
+                break
+            given |= wished
+            easy += 1
+        if not given:
+            return placed, easy
+        return place_in_turn(self._case.round_, self._case.models, given, placed), easy
+
+
+class _Wishes:
+    """What jobs of one level after another wish, and what is left of GPUs and quotas; ``lines`` has those of each."""
+
+    def __init__(self, offers: Offers, lines: Sequence[Sequence[int]], gpus: int, quota: list[int]) -> None:
+        self._offers, self._lines, self._gpus, self._quota = offers, lines, gpus, quota
+        self._counts: list[int] = offers.counts.tolist()
+
+    def of_level(self, jobs: Ints, most: Ints) -> dict[int, int] | None:
+        """Return the GPUs on which each job is worth most, those of the most value for a GPU first, and take them.
+
+        ``None`` if there are too few for all, or too little of quotas for more than a few.
+        """
+        if not len(jobs):
+            return {}
+        alone = self._offers.alone(jobs)
+        line = np.argsort(-(alone[:, 1:] / self._offers.counts[1:]).max(axis=1, initial=0.0), kind="stable")
+        quota, gpus, few, found = self._quota.copy(), self._gpus, 0, dict[int, int]()
+        for at in line.tolist():
+            job = jobs.item(at)
+            limits, whole = self._lines[job], min(most.item(job), self._gpus)
+            cap = min([whole, *(quota[one] for one in limits)])
+            few += cap < min([whole, *(self._quota[one] for one in limits)])
+            size = self._best(alone[at], cap)
+            gpus -= size
+            if gpus < 0 or few > max(1, _FEW * len(jobs)):
+                return None
+            for one in limits:
+                quota[one] -= size
+            if size:
+                found[job] = size
+        self._gpus, self._quota = gpus, quota
+        return found
+
+    def _best(self, value: Floats, cap: int) -> int:
+        """Return the count of GPUs, at most so many, on which a job is worth most."""
+        at = int(value.argmax())
+        if self._counts[at] > cap:
+            at = int(value[: bisect_right(self._counts, cap)].argmax())
+        return self._counts[at]
