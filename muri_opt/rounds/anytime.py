@@ -27,6 +27,17 @@ def last_of(steps: Steps[T]) -> T:
             return answer
 
 
+def first_of(steps: Steps[T]) -> tuple[T, bool]:
+    """Return the first answer of steps, and whether it is the last one, too."""
+    try:
+        return next(steps), False
+    except StopIteration as end:
+        only: T = end.value
+        return only, True
+    finally:
+        steps.close()
+
+
 def last_within(steps: Steps[T], budget: Budget) -> T:
     """Return what steps return or, once half of the seconds of a budget is over, the last answer that they yielded.
 

@@ -37,6 +37,33 @@ def with_cpus(round_: Round, seed: int, cpus: float | None, memory: float | None
     return Round(cluster=Cluster(nodes=nodes), resources=round_.resources, jobs=jobs)
 
 
+def with_priorities(round_: Round, seed: int, priorities: int) -> Round:
+    """Return the round with jobs of so many priorities."""
+    draw = Random(seed)
+    return replace(round_, jobs=tuple(replace(job, priority=draw.randrange(priorities)) for job in round_.jobs))
+
+
+def with_types(round_: Round, seed: int) -> Round:
+    """Return the round on nodes of two GPU types, of which half of the jobs ask for one."""
+    draw, types = Random(seed), ("a100", "v100")
+    nodes = tuple(replace(node, gpu_type=draw.choice(types)) for node in round_.cluster.nodes)
+    asked = (None, None, types[:1], types[1:])
+    jobs = tuple(replace(job, gpu_types=draw.choice(asked)) for job in round_.jobs)
+    return replace(round_, cluster=replace(round_.cluster, nodes=nodes), jobs=jobs)
+
+
+def with_all(round_: Round, seed: int, priorities: int) -> Round:
+    """Return the round in which quotas, CPUs and memory, GPU types and priorities bind, or two or three of these."""
+    draw = Random(seed)
+    if draw.random() < 0.6:
+        round_ = with_cpus(round_, seed, draw.choice((12.0, 32.0)), 96.0)
+    if draw.random() < 0.6:
+        round_ = with_tenants(round_, seed, draw.choice((0.1, 0.3)))
+    if draw.random() < 0.6:
+        round_ = with_types(round_, seed)
+    return with_priorities(round_, seed, priorities)
+
+
 def offers_of(round_: Round) -> Offers:
     """Return what the jobs of a round offer by the usual rules of `joint-s`."""
     rules = JointRules.of(policy_from("joint-s").rules)

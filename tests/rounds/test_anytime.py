@@ -7,7 +7,7 @@ from itertools import repeat
 import pytest
 
 from muri_opt.rounds import Budget, Limits
-from muri_opt.rounds.anytime import Steps, last_of, last_within
+from muri_opt.rounds.anytime import Steps, first_of, last_of, last_within
 from muri_opt.rounds.budget import unlimited
 from muri_opt.rounds.stopping import TooLate, look_at_clock, stopped_after
 
@@ -31,6 +31,13 @@ def at_once() -> Steps[str]:
     """Return an answer without any before it."""
     yield from ()
     return "only"
+
+
+def test_the_first_answer_ends_the_steps_and_says_whether_there_are_others() -> None:
+    closed: list[str] = []
+    assert first_of(steps(closed, endless=True)) == ("first", False)
+    assert closed == ["closed"]
+    assert first_of(at_once()) == ("only", True)
 
 
 def test_without_a_limit_the_last_answer_is_taken() -> None:

@@ -20,9 +20,9 @@ from muri_opt.systems.capacity.set_apart import Groups, SetApart, set_apart
 from muri_opt.systems.gangs.gpu_seconds import GpuSecondsList
 from muri_opt.systems.joint.decision import joint_decision
 from muri_opt.systems.joint.kept import kept_as_they_are, kept_assignments
+from muri_opt.systems.joint.levels import deciding
 from muri_opt.systems.joint.models import models_of
 from muri_opt.systems.joint.offers import Offers
-from muri_opt.systems.joint.revision import revising
 from muri_opt.systems.joint.rules import NO_SAMPLES, POWERS, USUAL, JointRules
 from muri_opt.systems.joint.sizes import best_sizes
 from muri_opt.systems.joint.state import Case
@@ -183,5 +183,6 @@ class JointPolicy(Policy):
         rules = JointRules.of(self.rules)
         models = models_of(round_, rules)
         worth = worth_of(round_, models, rules)
-        placed = last_within(revising(Case(round_=round_, models=models, worth=worth, rules=rules)), budget)
+        case = Case(round_=round_, models=models, worth=worth, rules=rules)
+        placed = last_within(deciding(case, early=budget.limits.seconds is not None), budget)
         return joint_decision(round_, models, rules, placed)

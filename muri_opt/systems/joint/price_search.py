@@ -25,7 +25,7 @@ _KEPT = (1.0, 0.6, 0.35)
 """Which part of the pairs waits for further jobs, in turn; the last only for a fourth, and of very many jobs at once
 ``_KEPT_AT_ONCE``."""
 _KEPT_AT_ONCE = 0.5
-_DEARER = 1.4
+DEARER = 1.4
 """How much dearer than without sharing GPUs are with it, as a first guess, if nothing but GPUs is scarce."""
 _TURNS = 6
 _ROUNDING = 1e-9
@@ -37,7 +37,7 @@ class Found:
     """Groups with their GPUs, what all of them add, and the price of a GPU at which they were found.
 
     The groups are in ``parts``, arrays with the jobs of one in each row. ``shared`` are all groups of several jobs that
-    were formed, those without GPUs too.
+    were formed, those without GPUs too. They are ``rough`` if jobs were looked at for a shorter time for a hurry.
     """
 
     parts: list[Ints]
@@ -45,6 +45,7 @@ class Found:
     value: float
     price: float
     shared: list[Ints]
+    rough: bool = False
 
     def groups(self) -> tuple[Group, ...]:
         """Return the groups, the jobs of each in the order of the round."""
@@ -56,14 +57,20 @@ class Found:
 
 
 def search(
-    offers: Offers, gpus: int, among: Ints | None = None, groups: list[Ints] | None = None, dearer: float = _DEARER
+    offers: Offers,
+    gpus: int,
+    among: Ints | None = None,
+    groups: list[Ints] | None = None,
+    *,
+    dearer: float = DEARER,
+    hurry: bool = False,
 ) -> Found:
     """Return the best of the joint rounds at some prices of a GPU, by bisection on the price.
 
     At a price every job and pair knows its best size; they share where that gains, and all get GPUs. Where they ask for
     more than there is, the price was too low for who should share, else too high. Only jobs ``among`` some are looked
-    at, all if none are named. ``groups`` are those of another search, to be improved instead. Very many jobs are looked
-    at with one price only, that without sharing times ``dearer``.
+    at, all if none are named. ``groups`` are those of another search, to be improved instead. Very many jobs, or any in
+    a ``hurry``, are looked at with one price only, that without sharing times ``dearer``.
     """
     look_at_clock()
     jobs = np.arange(len(offers.kind)) if among is None else among
@@ -72,10 +79,10 @@ def search(
     line = np.lexsort((jobs, offers.submitted[jobs], -density))
     line = line[density[line] > 0][: max(BLOCK, _PER_GPU * gpus)]
     order, alone = jobs[line], alone[line]
-    if not gpus or not len(order) or offers.most_jobs < 2:
+    if not gpus or len(order) < 2 or offers.most_jobs < 2:
         return sized(offers, order, alone, [], gpus)
-    if len(order) > BLOCK and groups is None:
-        return _at_once(offers, order, alone, gpus, dearer)
+    if groups is None and (hurry or len(order) > BLOCK):
+        return replace(_at_once(offers, order, alone, gpus, dearer), rough=len(order) <= BLOCK)
     best = sized(offers, order, alone, [], gpus)
     if groups is not None:
         best = max(best, sized(offers, order, alone, groups, gpus), key=lambda one: one.value)
@@ -129,8 +136,9 @@ def rows_of_similar_periods(offers: Offers, order: Ints, wanted: Ints) -> Ints:
     together, in the order that they have.
     """
     period = np.floor(-np.log2(offers.rate[offers.kind[order], wanted]))
-    line = np.append(order[np.argsort(period, kind="stable")], np.full(-len(order) % _SMALL_BLOCK, -1, dtype=np.int64))
-    return line.reshape(-1, _SMALL_BLOCK)
+    width = max(1, min(_SMALL_BLOCK, len(order)))
+    line = np.append(order[np.argsort(period, kind="stable")], np.full(-len(order) % width, -1, dtype=np.int64))
+    return line.reshape(-1, width)
 
 
 def powers_of_two(sizes: Ints) -> Ints:

@@ -15,13 +15,13 @@ from muri_opt.modelling import Ints, Model, ModelBuilder, Relax, SolveStages, St
 from muri_opt.rounds import Budget, Decision, LinearDuals, Prices, Round
 from muri_opt.systems.joint.class_prices import class_prices
 from muri_opt.systems.joint.decision import joint_decision
+from muri_opt.systems.joint.levels import decided
 from muri_opt.systems.joint.models import models_of
 from muri_opt.systems.joint.offers import Offers
 from muri_opt.systems.joint.places import Stay, place_groups
 from muri_opt.systems.joint.program_columns import JointColumns
 from muri_opt.systems.joint.program_nodes import NODE_LABELS, add_node_rows, node_prices, spread
 from muri_opt.systems.joint.program_written import Written, weighted
-from muri_opt.systems.joint.revision import revised
 from muri_opt.systems.joint.rules import JointRules
 from muri_opt.systems.joint.stage_prices import stage_prices
 from muri_opt.systems.joint.state import Case
@@ -109,7 +109,7 @@ class JointFormulation(Formulation):
         if priced is None:
             return None
         case = Case(round_=round_, models=models, worth=worth, rules=self.rules)
-        decision = joint_decision(round_, models, self.rules, revised(case, priced.groups))
+        decision = joint_decision(round_, models, self.rules, decided(case, priced.groups))
         return Searched(decision=decision, duals=priced.duals, detail="the program over classes of jobs, rounded")
 
     @property

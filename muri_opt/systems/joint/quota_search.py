@@ -19,13 +19,15 @@ from muri_opt.systems.joint.home_room import usable_gpus
 from muri_opt.systems.joint.job_model import Floats
 from muri_opt.systems.joint.offers import Offers
 from muri_opt.systems.joint.places import Stay, place_groups
-from muri_opt.systems.joint.price_search import BLOCK, Found, search
+from muri_opt.systems.joint.price_search import BLOCK, DEARER, Found, search
 from muri_opt.systems.joint.quota_charges import quota_charges
 from muri_opt.systems.joint.quotas import Quotas
 from muri_opt.systems.joint.sampled_charges import sampled_charges
 from muri_opt.systems.joint.state import State
 
 _STEPS = 8
+_NO_DEARER = 1.0
+"""Where jobs pay for more than GPUs, these are no dearer for being shared."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -83,11 +85,11 @@ class _Search:
 
     def at(self, paid: Floats) -> Searched:
         """Return what is found where each job pays so much for a GPU, and for CPUs and memory besides if they bind."""
-        offers = replace(self.offers, charge=paid)
-        found = search(offers, self.gpus, self.among, self.groups)
+        found = self._found(paid)
         first = self._placed(found, paid)
         if within(found, self.resources):
             return first
+        offers = replace(self.offers, charge=paid)
         return self._better(first, paid + capacity_charges(offers, self.jobs, found, self.resources))
 
     def at_once(self, quotas: Quotas) -> Steps[Searched]:
@@ -97,13 +99,13 @@ class _Search:
         """
         paid = quota_charges(self.offers, self.jobs, quotas, self.gpus)
         more = None if paid.any() or not self.gpus else sampled_charges(self.offers, self.jobs, self.resources)
-        every = self.resources
-        if more is None:
-            found = search(replace(self.offers, charge=paid), self.gpus, self.among, self.groups)
-        else:
-            paid, found, every = more, self._charged(more), Capacities.of_gpus(self.gpus, len(more))
+        every, dearer = self.resources, DEARER
+        if more is not None:
+            paid, every, dearer = more, Capacities.of_gpus(self.gpus, len(more)), _NO_DEARER
+        found = self._found(paid, dearer)
         first = self._placed(found, paid)
-        if within(found, every.and_of(quotas.left, quotas.counted)):
+        enough = within(found, every.and_of(quotas.left, quotas.counted))
+        if enough and not found.rough:
             return first
         yield first
         look_at_clock()
@@ -112,11 +114,11 @@ class _Search:
 
     def _better(self, first: Searched, other: Floats) -> Searched:
         """Return what was found, or what is found with other charges if that is worth more."""
-        return max(first, self._placed(self._charged(other), other), key=lambda one: one.value)
+        return max(first, self._placed(self._found(other, _NO_DEARER), other), key=lambda one: one.value)
 
-    def _charged(self, paid: Floats) -> Found:
-        """Return what is found where jobs pay for more than GPUs, which are no dearer then for being shared."""
-        return search(replace(self.offers, charge=paid), self.gpus, self.among, self.groups, dearer=1.0)
+    def _found(self, paid: Floats, dearer: float = DEARER) -> Found:
+        offers = replace(self.offers, charge=paid)
+        return search(offers, self.gpus, self.among, self.groups, dearer=dearer, hurry=self.state.case.hurry)
 
     def _placed(self, found: Found, paid: Floats) -> Searched:
         placed = placed_beside(self.state, self.kept, found.sizes())
@@ -148,7 +150,7 @@ def searching(
     """
     looked = _Search(state=state, offers=offers, kept=kept, among=among, groups=groups)
     quotas = Quotas.of(state.case.round_).beside(looked.held)
-    if len(looked.jobs) > BLOCK:
+    if state.case.hurry or len(looked.jobs) > BLOCK:
         return (yield from looked.at_once(quotas))
     low, high = np.zeros(len(quotas.left)), np.full(len(quotas.left), np.inf)
     charge = low
@@ -170,9 +172,10 @@ def searching(
 def placed_beside(state: State, kept: Mapping[Group, Held], groups: Mapping[Group, int]) -> dict[Group, Place]:
     """Return GPUs of nodes of groups: those kept where they are, those that can go on as they are there, too."""
     case = state.case
-    sizes = [*(_gpus(held) for held in kept.values()), *groups.values()]
-    stays = [_stay(state, group, gpus) for group, gpus in zip([*kept, *groups], sizes, strict=True)]
-    return place_groups(case.round_, case.models, case.worth, [*kept, *groups], sizes, stays, state.among)
+    sizes = {group: _gpus(held) for group, held in kept.items() if group not in state.fixed} | dict(groups)
+    stays = [_stay(state, group, gpus) for group, gpus in sizes.items()]
+    of = case.round_, case.models, case.worth
+    return place_groups(*of, [*sizes], [*sizes.values()], stays, state.among, state.fixed)
 
 
 def _stay(state: State, group: Group, gpus: int) -> Stay:

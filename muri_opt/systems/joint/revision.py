@@ -6,8 +6,6 @@ Groups that run and gain less than their jobs would, restarts paid, are given up
 decided anew beside the others. That is looked at again as if it ran already, until nothing is gained: so a decision
 that is decided again at once stays as it is. Of very many jobs those that run are stirred only for a hundredth of the
 value, which makes a second look needless.
-
-Where jobs have priorities, those of the largest are decided first, then those of the next beside them, and so on.
 """
 
 from __future__ import annotations
@@ -28,9 +26,8 @@ from muri_opt.systems.joint.offers import Offers
 from muri_opt.systems.joint.quota_search import Searched, placed_beside, searched, searching
 from muri_opt.systems.joint.quotas import within_quotas
 from muri_opt.systems.joint.running_groups import running_groups
-from muri_opt.systems.joint.state import Case, State
+from muri_opt.systems.joint.state import State
 from muri_opt.systems.joint.worth import SCALE
-from muri_opt.systems.priority_levels import levels_of
 
 _LOOKS = 8
 _PARTS = (1.0, 0.5, 0.25)
@@ -43,26 +40,6 @@ _PART_OF_VALUE = 100
 
 Placed = dict[Group, Place]
 """GPUs of nodes of all groups that are to run."""
-
-
-def revised(case: Case, groups: list[Ints] | None = None) -> Placed:
-    """Return GPUs of nodes of all groups that are to run; ``groups`` are those of another search, to begin with."""
-    return last_of(revising(case, groups))
-
-
-def revising(case: Case, groups: list[Ints] | None = None) -> Steps[Placed]:
-    """Yield the same, ever better; where jobs have priorities, all at once."""
-    offers = Offers.of(case.round_, case.models, case.worth.as_if_nothing_ran(), case.rules)
-    level, state = levels_of(case.round_), State.of(case)
-    if not level.any():
-        return (yield from _revising(state, offers, Beside.nothing(), groups))
-    placed: Placed = {}
-    for one in range(int(level.max()) + 1):
-        among = np.flatnonzero(level == one)
-        here = state.of_some(among, placed)
-        fixed = {group: here.held[group[0]] or () for group in placed}
-        placed = last_of(_revising(here, offers, Beside(fixed=fixed, among=among), None))
-    return placed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -78,12 +55,15 @@ class Beside:
         return cls(fixed={}, among=None)
 
 
-def _revising(state: State, offers: Offers, beside: Beside, groups: list[Ints] | None) -> Steps[Placed]:
-    """Yield what is to run beside groups that are fixed, those among it, ever better."""
+def revising(state: State, offers: Offers, beside: Beside, groups: list[Ints] | None = None) -> Steps[Placed]:
+    """Yield GPUs of nodes of all groups that are to run, those that are fixed among them, ever better.
+
+    ``groups`` are those of another search, to begin with.
+    """
     case = state.case
     many = len(case.models) > _MANY
     look = _Look(state, offers, beside, case.left_by_restart(), case.more_by_going_on())
-    if many and look.kept_beside:
+    if look.kept_beside and (many or case.hurry):
         yield look.first
     steps = searching(state, offers, beside.fixed, beside.among)
     anew = last_of(steps) if look.kept_beside else (yield from _each_placed(steps))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -22,12 +22,16 @@ from muri_opt.systems.joint.worth import Worth, restarts_in
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Case:
-    """A round to be decided: its jobs as models, what their work is worth, and by which rules."""
+    """A round to be decided: its jobs as models, what their work is worth, and by which rules.
+
+    If it is to be decided in a ``hurry``, few jobs are looked at as roughly as very many: at one price of a GPU.
+    """
 
     round_: Round
     models: Models
     worth: Worth
     rules: JointRules
+    hurry: bool = False
 
     def left_by_restart(self) -> Floats:
         """Return which part of its value each job keeps if it runs and is changed."""
@@ -50,7 +54,7 @@ class Case:
 class State:
     """Where jobs run: ``held[j]`` are the GPUs of job j, ``None`` where it waits; ``plan[j]`` is what it runs by.
 
-    Only jobs ``among`` some are to be decided, all if none are named.
+    Only jobs ``among`` some are to be decided, all if none are named; others are in groups that are ``fixed``.
     """
 
     case: Case
@@ -58,6 +62,7 @@ class State:
     plan: Sequence[str | None]
     now: SharingNow
     among: frozenset[int] | None = None
+    fixed: Mapping[Group, Place] = field(default_factory=dict)
 
     @classmethod
     def of(cls, case: Case) -> State:
@@ -69,12 +74,8 @@ class State:
     def after(self, placed: Mapping[Group, Place]) -> State:
         """Return what runs after groups have got GPUs of nodes, and all others none."""
         held = self.held_after(placed)
-        plan: list[str | None] = [None] * len(held)
-        for group, (_, way) in placed.items():
-            if way is not None:
-                plan[group[0]] = self.case.models.plans_of(group[0]).names[way]
         now = homes_of(self.case.round_, held)
-        return State(case=self.case, held=held, plan=plan, now=now, among=self.among)
+        return replace(self, held=held, plan=self._plans_after(placed), now=now)
 
     def held_after(self, placed: Mapping[Group, Place]) -> list[Held | None]:
         """Return the GPUs that each job holds after groups have got GPUs of nodes, and all others none."""
@@ -86,10 +87,17 @@ class State:
                 held[job] = where
         return held
 
+    def _plans_after(self, placed: Mapping[Group, Place]) -> list[str | None]:
+        """Return the plan that each job runs by then, if any."""
+        plan: list[str | None] = [None] * len(self.held)
+        for group, (_, way) in placed.items():
+            if way is not None:
+                plan[group[0]] = self.case.models.plans_of(group[0]).names[way]
+        return plan
+
     def of_some(self, among: Ints, placed: Mapping[Group, Place]) -> State:
         """Return what runs if groups are placed, and of the jobs ``among`` those as now that have room beside them."""
-        after, wanted = self.after(placed), frozenset(among.tolist())
-        held, plan = list(after.held), list(after.plan)
+        held, plan, wanted = self.held_after(placed), self._plans_after(placed), frozenset(among.tolist())
         left = {node.id: node.gpus for node in self.case.round_.cluster.nodes}
         for place in placed.values():
             for at, gpus in place.parts:
@@ -103,7 +111,7 @@ class State:
                 for job in jobs:
                     held[job], plan[job] = home.held, self.plan[job]
         now = homes_of(self.case.round_, held)
-        return State(case=self.case, held=held, plan=plan, now=now, among=wanted)
+        return State(case=self.case, held=held, plan=plan, now=now, among=wanted, fixed=placed)
 
     def goes_on(self, group: Group, place: Place) -> bool:
         """Return whether jobs go on as they are if they are given GPUs of nodes, by a plan if they have some."""

@@ -10,9 +10,9 @@ from joint_rounds import joint_round
 from muri_opt import Cluster, Job, Node, Round, policy_from
 from muri_opt.rounds import after
 from muri_opt.systems.joint.decision import joint_decision
+from muri_opt.systems.joint.levels import decided
 from muri_opt.systems.joint.models import models_of
 from muri_opt.systems.joint.power_worth import hour_over
-from muri_opt.systems.joint.revision import revised
 from muri_opt.systems.joint.rules import POWERS, JointRules
 from muri_opt.systems.joint.state import Case, State
 from muri_opt.systems.joint.worth import worth_of
@@ -94,7 +94,7 @@ def test_what_work_is_worth_once_a_decision_is_carried_out_is_what_the_next_roun
         round_ = joint_round(seed, most_jobs=9)
         models = models_of(round_, rules)
         case = Case(round_=round_, models=models, worth=worth_of(round_, models, rules), rules=rules)
-        placed = revised(case)
+        placed = decided(case)
         seen = State.of(case).after(placed).worth
         then = after(round_, joint_decision(round_, models, rules, placed))
         said = worth_of(then, models_of(then, rules), rules)

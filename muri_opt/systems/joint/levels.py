@@ -1,0 +1,92 @@
+"""The joint round level by level of priority: jobs of the largest first, then those of the next beside them, and so on.
+
+Where all jobs have one priority there is one level. Who has little time gets an early answer, made in a hurry.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from muri_opt.rounds.amounts import Ints
+from muri_opt.rounds.anytime import Steps, first_of, last_of
+from muri_opt.systems.joint.easy_levels import EasyLevels
+from muri_opt.systems.joint.jobs_with_room import JobsWithRoom
+from muri_opt.systems.joint.offers import Offers
+from muri_opt.systems.joint.revision import Beside, Placed, revising
+from muri_opt.systems.joint.state import Case, State
+from muri_opt.systems.priority_levels import levels_of
+
+
+def decided(case: Case, groups: list[Ints] | None = None) -> Placed:
+    """Return GPUs of nodes of all groups that are to run; ``groups`` are those of another search, to begin with."""
+    return last_of(deciding(case, groups))
+
+
+def deciding(case: Case, groups: list[Ints] | None = None, *, early: bool = False) -> Steps[Placed]:
+    """Yield the same, ever better; where jobs have priorities, all at once.
+
+    An ``early`` answer is that of a hurry: few jobs are looked at as roughly as very many are. What is returned in the
+    end is the same with and without one, so that a limit in seconds that is not reached changes nothing.
+    """
+    offers = Offers.of(case.round_, case.models, case.worth.as_if_nothing_ran(), case.rules)
+    level, state, reached = levels_of(case.round_), State.of(case), -1
+    if early:
+        hasty, is_last = _in_a_hurry(replace(state, case=replace(case, hurry=True)), offers, level)
+        if is_last:
+            return hasty
+        yield hasty
+        reached = state.value(hasty)
+    if level.any():
+        return _level_by_level(state, offers, level)[0]
+    steps = revising(state, offers, Beside.nothing(), groups)
+    while True:
+        try:
+            placed = next(steps)
+        except StopIteration as end:
+            found: Placed = end.value
+            return found
+        if not early or state.value(placed) > reached:
+            yield placed
+
+
+def _in_a_hurry(state: State, offers: Offers, level: Ints) -> tuple[Placed, bool]:
+    """Return the first answer, and whether it is what would be found without a hurry."""
+    if level.any():
+        return _level_by_level(state, offers, level)
+    return first_of(revising(state, offers, Beside.nothing()))
+
+
+def _level_by_level(state: State, offers: Offers, level: Ints) -> tuple[Placed, bool]:
+    """Return what is to run of each level in turn, beside those before: in a hurry the first answer of each.
+
+    The other says whether a hurry made no difference.
+    """
+    case, placed, is_last = state.case, Placed(), True
+    easy = EasyLevels(case, offers) if case.hurry and not state.runs.any() else None
+    levels = np.split(np.argsort(level, kind="stable"), np.cumsum(np.bincount(level))[:-1])
+    jobs = JobsWithRoom.of(case)
+    most = jobs.beside(placed)
+    while levels:
+        if easy is not None:
+            placed, count = easy.beside(placed, levels, most)
+            if count:
+                most, is_last = jobs.beside(placed), False
+                del levels[:count]
+                continue
+        among = levels.pop(0)
+        among = among[(most[among] > 0) | (state.runs[among] > 0)]
+        if not len(among):
+            continue
+        here = state.of_some(among, placed)
+        fixed = {group: here.held[group[0]] or () for group in placed}
+        steps = revising(here, offers, Beside(fixed=fixed, among=among))
+        if case.hurry:
+            placed, ended = first_of(steps)
+            is_last = is_last and ended
+        else:
+            placed = last_of(steps)
+        if placed.keys() != fixed.keys():
+            most = jobs.beside(placed)
+    return placed, is_last
