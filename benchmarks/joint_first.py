@@ -2,8 +2,9 @@
 
 Run with ``python -m benchmarks.joint_first [--jobs N] [--rounds N] [--policies ...]``. Rounds are drawn whose jobs have
 stages and curves of a few models, or all different ones: stages and curves, either of them, plans, GPUs and a time
-only, or a fifth of each; then rounds in which quotas, priorities, CPUs and memory, or GPU types bind besides, or two of
-these. Each round is drawn anew and decided once, by the policy alone, without the check of the answer and its bound.
+only, or a fifth of each; then rounds in which quotas, priorities, CPUs and memory, or GPU types bind besides, or
+several of these. Each round is drawn anew and decided once, by the policy alone, without the check of the answer and
+its bound.
 
 Seconds are those of the processor, until there is a first answer, and in other rounds until it is not improved any more
 (*all*, the median); *loops* are the median of the first in units of the plain loop of :mod:`benchmarks.scale`, run
@@ -50,17 +51,28 @@ WIDEST: Final = "the same, curves to 64 GPUs"
 """The kind of jobs for rounds in which something binds."""
 TENANTS: Final = 8
 _TYPES: Final = ("a100", "v100")
-_QUOTAS: Final = {"quotas of a quarter": 4, "quotas of an eighth": 8, "quotas of a fortieth": 40}
-"""Which part of all GPUs each tenant may have; by sharing more than all can be asked for."""
+_EIGHTH: Final = "quotas of an eighth"
+_QUOTAS: Final = {
+    "quotas of a quarter": (TENANTS, 4),
+    _EIGHTH: (TENANTS, 8),
+    "quotas of a fortieth": (TENANTS, 40),
+    "quotas of 200 tenants": (200, 200),
+}
+"""How many tenants there are, and which part of all GPUs each may have; by sharing more can be asked for."""
 _CPUS: Final = "CPUs and memory"
-_PRIORITIES: Final = "three priorities"
+_TWO_TYPES: Final = "two GPU types"
+_PRIORITIES: Final = {"three priorities": 3, "thirty priorities": 30, "a priority of its own for each": 1_000_000}
+"""How many priorities there are."""
 BINDING: Final = (
     *_QUOTAS,
-    _PRIORITIES,
+    *_PRIORITIES,
     _CPUS,
-    "two GPU types",
-    f"{_CPUS}, quotas of an eighth",
-    f"{_CPUS}, {_PRIORITIES}",
+    _TWO_TYPES,
+    f"{_CPUS}, {_EIGHTH}",
+    f"{_CPUS}, three priorities",
+    f"{_EIGHTH}, thirty priorities",
+    f"{_CPUS}, {_EIGHTH}, {_TWO_TYPES}, three priorities",
+    f"{_CPUS}, {_EIGHTH}, {_TWO_TYPES}, a priority of its own for each",
 )
 
 
@@ -74,14 +86,15 @@ def bound_round(binding: str, jobs: int, seed: str) -> Round:
             replace(job, cpus=draw.choice((2.0, 4.0, 8.0)) * job.gpus, memory_gib=draw.choice((8.0, 32.0)) * job.gpus)
             for job in said
         )
-    for name, part in _QUOTAS.items():
+    for name, (count, part) in _QUOTAS.items():
         if name in binding:
-            quota = round_.cluster.total_gpus // part
-            tenants = tuple(Tenant(id=f"t{number}", quota_gpus=quota) for number in range(TENANTS))
+            quota = max(1, round_.cluster.total_gpus // part)
+            tenants = tuple(Tenant(id=f"t{number}", quota_gpus=quota) for number in range(count))
             said = tuple(replace(job, tenant=draw.choice(tenants).id) for job in said)
-    if _PRIORITIES in binding:
-        said = tuple(replace(job, priority=draw.randrange(3)) for job in said)
-    if binding == "two GPU types":
+    for name, count in _PRIORITIES.items():
+        if name in binding:
+            said = tuple(replace(job, priority=draw.randrange(count)) for job in said)
+    if _TWO_TYPES in binding:
         nodes = tuple(replace(node, gpu_type=draw.choice(_TYPES)) for node in nodes)
         said = tuple(replace(job, gpu_types=draw.choice((None, None, _TYPES[:1], _TYPES[1:]))) for job in said)
     return Round(cluster=Cluster(nodes=nodes, tenants=tenants), resources=round_.resources, jobs=said)
