@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from muri_opt.rounds.amounts import UNLIMITED, Ints
-from muri_opt.rounds.anytime import Steps, last_of
+from muri_opt.rounds.anytime import Steps, first_of, last_of
 from muri_opt.rounds.sharing_now import Held
 from muri_opt.rounds.stopping import look_at_clock
 from muri_opt.systems.joint.capacity_charges import Capacities, capacity_charges, within
@@ -26,7 +26,7 @@ from muri_opt.systems.joint.sampled_charges import sampled_charges
 from muri_opt.systems.joint.state import State
 
 _STEPS = 8
-_NO_DEARER = 1.0
+_NOT_DEARER = 1.0
 """Where jobs pay for more than GPUs, these are no dearer for being shared."""
 
 
@@ -101,20 +101,22 @@ class _Search:
         more = None if paid.any() or not self.gpus else sampled_charges(self.offers, self.jobs, self.resources)
         every, dearer = self.resources, DEARER
         if more is not None:
-            paid, every, dearer = more, Capacities.of_gpus(self.gpus, len(more)), _NO_DEARER
+            paid, every, dearer = more, Capacities.of_gpus(self.gpus, len(more)), _NOT_DEARER
         found = self._found(paid, dearer)
         first = self._placed(found, paid)
         enough = within(found, every.and_of(quotas.left, quotas.counted))
         if enough and not found.rough:
             return first
         yield first
+        if enough:
+            return first
         look_at_clock()
         other = capacity_charges(self.offers, self.jobs, found, self.resources.and_of(quotas.left, quotas.counted))
         return self._better(first, other)
 
     def _better(self, first: Searched, other: Floats) -> Searched:
         """Return what was found, or what is found with other charges if that is worth more."""
-        return max(first, self._placed(self._found(other, _NO_DEARER), other), key=lambda one: one.value)
+        return max(first, self._placed(self._found(other, _NOT_DEARER), other), key=lambda one: one.value)
 
     def _found(self, paid: Floats, dearer: float = DEARER) -> Found:
         offers = replace(self.offers, charge=paid)
@@ -132,8 +134,9 @@ def searched(
     among: Ints | None = None,
     groups: list[Ints] | None = None,
 ) -> Searched:
-    """Return the last of what is found by :func:`searching`."""
-    return last_of(searching(state, offers, kept, among, groups))
+    """Return the last of what is found by :func:`searching`, in a hurry the first."""
+    steps = searching(state, offers, kept, among, groups)
+    return first_of(steps)[0] if state.case.hurry else last_of(steps)
 
 
 def searching(

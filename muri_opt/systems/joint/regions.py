@@ -71,7 +71,7 @@ class Regions:
         """Return ``[r, s]``, whether node s is in the r-th region of a kind."""
         nodes = self.inside.shape[1]
         bits = [[region >> node & 1 for node in range(nodes)] for region in self.of_kind[kind]]
-        return np.array(bits, dtype=np.bool_).reshape(-1, nodes)
+        return np.array(bits, dtype=np.bool_).reshape(len(bits), nodes)
 
     def together(self) -> NDArray[np.bool_]:
         """Return which kinds of jobs have a region in common: those that have a node in common."""

@@ -107,6 +107,16 @@ def _environment() -> dict[str, str]:
     return {"PYTHONPATH": ":".join(sys.path), "PATH": ""}
 
 
+@pytest.mark.parametrize("jobs", [0, 1, 2])
+@pytest.mark.parametrize("nodes", [0, 1])
+@pytest.mark.parametrize("limits", [AT_ONCE, LONG, Limits(seconds=None)])
+def test_there_may_be_no_nodes_or_no_jobs(jobs: int, nodes: int, limits: Limits) -> None:
+    round_ = with_priorities(large_joint_round(0, jobs=jobs, nodes=nodes), 1, 5)
+    found = policy_from("joint-s").decide_within(round_, 0, Budget(limits=limits))
+    assert bool(found.assignments) == bool(jobs and nodes)
+    assert not broken_rules(round_, policy_from("joint-s").rules, found)
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_they_are_worth_most_of_what_is_found_in_the_end(seed: int) -> None:
     chosen, round_ = policy_from("joint-s"), large_joint_round(seed, jobs=150, nodes=12)
