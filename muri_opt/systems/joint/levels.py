@@ -70,9 +70,10 @@ def _level_by_level(state: State, offers: Offers, level: Ints) -> tuple[Placed, 
     most = jobs.beside(placed)
     while levels:
         if easy is not None:
-            placed, count = easy.beside(placed, levels, most)
+            more, count = easy.beside(placed, levels, most)
+            if more is not placed:
+                placed, most, is_last = more, jobs.beside(more), False
             if count:
-                most, is_last = jobs.beside(placed), False
                 del levels[:count]
                 continue
         among = levels.pop(0)
