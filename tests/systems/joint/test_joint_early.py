@@ -7,7 +7,7 @@ import sys
 from random import Random
 
 import pytest
-from bound_joint_rounds import with_all, with_priorities, with_tenants
+from bound_joint_rounds import with_all, with_priorities, with_tenants, with_types
 from joint_rounds import large_joint_round, mixed_joint_round
 from msgspec.structs import replace
 
@@ -19,7 +19,7 @@ from muri_opt.verify import broken_rules, chapter_of, decision_value
 
 AT_ONCE = Limits(seconds=1e-9)
 LONG = Limits(seconds=1e9)
-KINDS = {"few": (60, 8), "more": (230, 20), "very many": (450, 40)}
+KINDS = {"few": (40, 5), "more": (196, 12), "very many": (450, 40)}
 
 
 def half_run(round_: Round, policy: str) -> Round:
@@ -35,7 +35,7 @@ def half_run(round_: Round, policy: str) -> Round:
 def test_early_answers_break_no_rule(policy: str, kind: str, priorities: int) -> None:
     jobs, nodes = KINDS[kind]
     chosen = policy_from(policy)
-    for seed in range(4):
+    for seed in range(2):
         round_ = with_all(large_joint_round(seed, jobs=jobs, nodes=nodes), seed, priorities)
         soon = chosen.decide_within(round_, 0, Budget(limits=AT_ONCE))
         assert not broken_rules(round_, chosen.rules, soon), seed
@@ -72,7 +72,9 @@ def test_early_answers_of_mixed_rounds_break_no_rule(first: int) -> None:
 def test_they_do_not_change_the_last_answer(kind: str, priorities: int, runs: bool) -> None:
     jobs, nodes = KINDS[kind]
     chosen, round_ = policy_from("joint-s"), large_joint_round(11, jobs=jobs, nodes=nodes)
-    round_ = with_priorities(with_tenants(round_, 11, 0.3), 11, priorities)
+    round_ = (
+        with_types(round_, 11) if priorities == 1 else with_priorities(with_tenants(round_, 11, 0.3), 11, priorities)
+    )
     round_ = half_run(round_, "joint-s") if runs else round_
     assert chosen.decide_within(round_, 0, Budget(limits=LONG)) == chosen.decide(round_, 0)
 
