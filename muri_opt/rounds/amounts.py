@@ -79,13 +79,21 @@ class Amounts:
 
         A node may have room for more than the jobs ask for: how much more is what makes one node tighter than another.
         """
-        cpus, memory = sum(int(self.c[job]) for job in jobs), sum(int(self.m[job]) for job in jobs)
-        room: Ints = free_gpus.copy()
-        if cpus:
-            room = np.minimum(room, free_cpus // cpus)
-        if memory:
-            room = np.minimum(room, free_memory // memory)
-        return room
+        needs = sum(int(self.c[job]) for job in jobs), sum(int(self.m[job]) for job in jobs)
+        return gpus_that_fit(needs, free_gpus, free_cpus, free_memory)
+
+
+def gpus_that_fit(needs: tuple[int, int], free_gpus: Ints, free_cpus: Ints, free_memory: Ints) -> Ints:
+    """Return how many GPUs fit on each node with so many milli-CPUs and MiB each.
+
+    >>> gpus_that_fit((3, 0), np.array([4, 4]), np.array([9, 30]), np.array([8, 8])).tolist()
+    [3, 4]
+    """
+    room: Ints = free_gpus.copy()
+    for need, free in zip(needs, (free_cpus, free_memory), strict=True):
+        if need:
+            room = np.minimum(room, free // need)
+    return room
 
 
 def _with_each_gpu(gpus: int, cpus: float | None, memory_gib: float | None) -> tuple[int, int]:

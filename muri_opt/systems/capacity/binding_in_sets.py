@@ -105,8 +105,9 @@ class BindingInSets:
             said.append(quota)
             remedies.append(quota_remedy(left, over))
             reasons.append(WaitingReason.QUOTA)
-        by_type = needed is not None and open_to is not demand
-        by_type = by_type and self._empty.fewest_nodes(needs, asks, open_to) is None
+        by_type = (
+            needed is not None and open_to is not demand and self._empty.fewest_nodes(needs, asks, open_to) is None
+        )
         if by_type:
             said.append(type_quota_text(self._round, left, job))
             remedies.append("free GPUs of that type of the tenant, or raise its quota")

@@ -15,7 +15,7 @@ from muri_opt.systems.capacity.held_parts import Parts
 
 Kind = tuple[int, int]
 """Milli-CPUs and MiB with each GPU."""
-Amounts = tuple[int, int, int]
+PartAmounts = tuple[int, int, int]
 """GPUs, milli-CPUs and MiB of a part that is on one node."""
 _GPUS_ALONE: Final = (0, 0)
 FEW_NODES: Final = 160
@@ -83,7 +83,7 @@ class RoomSets:
             used |= first
             gpus -= room
 
-    def fit_parts(self, parts: Sequence[Amounts], among: int = -1) -> Parts | None:
+    def fit_parts(self, parts: Sequence[PartAmounts], among: int = -1) -> Parts | None:
         """Return a node with its GPUs for each part, or ``None``: the tightest nodes, the largest parts first.
 
         Parts have a GPU or more. Only nodes ``among`` some, as bits, are looked at; -1 are all.
@@ -97,7 +97,7 @@ class RoomSets:
             found.append((best, gpus))
         return found
 
-    def holds_parts(self, parts: Sequence[Amounts], nodes: Sequence[int]) -> bool:
+    def holds_parts(self, parts: Sequence[PartAmounts], nodes: Sequence[int]) -> bool:
         """Return whether nodes have room for a part each."""
         return all(
             gpus <= self._gpus[node] and self._has(node, milli, mib)
@@ -107,7 +107,7 @@ class RoomSets:
     def _has(self, node: int, milli: int, mib: int) -> bool:
         return milli <= self._cpus[node] and mib <= self._memory[node]
 
-    def take_parts(self, parts: Sequence[Amounts], nodes: Sequence[int]) -> None:
+    def take_parts(self, parts: Sequence[PartAmounts], nodes: Sequence[int]) -> None:
         """Give a job such parts, one on each of the nodes."""
         for node, (gpus, milli, mib) in zip(nodes, parts, strict=True):
             self._gpus[node] -= gpus

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from muri_opt.rounds.amounts import Ints
+from muri_opt.rounds.amounts import Ints, gpus_that_fit
 from muri_opt.systems.capacity.node_sets import Demand
 from muri_opt.systems.capacity.shaped_fit import fit_in_sets
 
@@ -19,22 +19,14 @@ class RoomsInSets:
     """Free GPUs, milli-CPUs and MiB of nodes, which do not change, as room for jobs."""
 
     def __init__(self, gpus: Ints, cpus: Ints, memory: Ints) -> None:
-        self._gpus, self._others = gpus, (cpus, memory)
+        self._free = gpus, cpus, memory
         self._rooms: dict[Needs, Ints] = {}
         self._reaches: dict[tuple[Needs, int], tuple[Ints, list[int]]] = {}
 
     def of(self, needs: Needs) -> Ints:
-        """Return how many GPUs of a job fit on each node.
-
-        >>> RoomsInSets(np.array([4, 4]), np.array([9, 30]), np.array([8, 8])).of((3, 0)).tolist()
-        [3, 4]
-        """
+        """Return how many GPUs of a job fit on each node."""
         if needs not in self._rooms:
-            room = self._gpus
-            for has, need in zip(self._others, needs, strict=True):
-                if need:
-                    room = np.minimum(room, has // need)
-            self._rooms[needs] = room
+            self._rooms[needs] = gpus_that_fit(needs, *self._free)
         return self._rooms[needs]
 
     def fewest_nodes(self, needs: Needs, gpus: int, demand: Demand, limit: int | None = None) -> int | None:

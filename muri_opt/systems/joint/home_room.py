@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from muri_opt.rounds import Round
-from muri_opt.rounds.amounts import UNLIMITED, Ints
+from muri_opt.rounds.amounts import UNLIMITED, Ints, gpus_that_fit
 from muri_opt.rounds.free_capacity import FreeCapacity
 from muri_opt.rounds.sharing_now import Held
 from muri_opt.systems.capacity.free_capacity import occupy_entries
@@ -41,12 +41,8 @@ def usable_gpus(round_: Round, kept: Mapping[Group, Held], jobs: Ints) -> int:
     parts = [(at, index[node], count) for at, held in enumerate(kept.values()) for node, count in held]
     of, nodes, taken = np.array(parts, dtype=np.int64).reshape(-1, 3).T
     occupy_entries(free, [*kept], (of, nodes, taken))
-    gpus = free.gpus
-    for has, need in ((free.cpus, amounts.c), (free.memory, amounts.m)):
-        least = int(need[jobs].min(initial=UNLIMITED))
-        if least:
-            gpus = np.minimum(gpus, has // least)
-    return int(np.maximum(gpus, 0).sum())
+    least = int(amounts.c[jobs].min(initial=UNLIMITED)), int(amounts.m[jobs].min(initial=UNLIMITED))
+    return int(np.maximum(gpus_that_fit(least, free.gpus, free.cpus, free.memory), 0).sum())
 
 
 def _takes(rooms: RoomSets, state: State, needs: list[tuple[int, int]], group: Group, home: Place) -> bool:

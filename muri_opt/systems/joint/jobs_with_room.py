@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from muri_opt.rounds.amounts import Ints
+from muri_opt.rounds.amounts import Ints, gpus_that_fit
 from muri_opt.rounds.free_capacity import FreeCapacity
 from muri_opt.systems.joint.group_value import Group, Place
 from muri_opt.systems.joint.models import Models
@@ -62,10 +62,8 @@ class JobsWithRoom:
 
     def _most(self, free: FreeCapacity, at: int) -> int:
         """Return the most GPUs that a job of such needs could have in one set of nodes."""
-        room = free.gpus
-        for has, need in zip((free.cpus, free.memory), self.needs[at].tolist(), strict=True):
-            if need:
-                room = np.minimum(room, has // need)
+        cpus, memory = self.needs[at].tolist()
+        room = gpus_that_fit((cpus, memory), free.gpus, free.cpus, free.memory)
         rooms = self.inside[self.region.item(at)] @ np.maximum(room, 0)
         return int(rooms.max(initial=0))
 

@@ -13,17 +13,16 @@ from muri_opt.rounds.amounts import UNLIMITED, Amounts, Ints
 from muri_opt.rounds.free_capacity import FreeCapacity
 from muri_opt.rounds.stopping import look_at_clock
 from muri_opt.systems.capacity.free_capacity import occupy_entries
-from muri_opt.systems.capacity.room_sets import Amounts as PartAmounts, RoomSets
+from muri_opt.systems.capacity.room_sets import PartAmounts, RoomSets
 from muri_opt.systems.capacity.shares import flat
 from muri_opt.systems.joint.group_value import Group, Place
 from muri_opt.systems.joint.models import Models
 from muri_opt.systems.joint.plan_ways import PlanShape
-from muri_opt.systems.joint.regions import ANYWHERE, Region, Regions
+from muri_opt.systems.joint.regions import Region, Regions
 from muri_opt.systems.joint.worth import Worth
 
 _FEW_KINDS = 64
 """Needs of jobs that are left over, up to which it is looked at once whether there is room for them."""
-_EVERYWHERE = (ANYWHERE,)
 Part = tuple[int, int]
 """A node, and GPUs of it."""
 Stay = tuple[int, Place | None]
@@ -172,7 +171,7 @@ class _Placing:
             return
         kind = self._kind(group)
         if here is None:  # who may stay does so wherever it is
-            regions = self._regions.of_group(group) if self._asked else _EVERYWHERE
+            regions = self._regions.of_group(group)
             if (kind, regions) in self._full or (
                 self._can_have(group, most, going_on=False) and self._fits(group, kind, most, None)
             ):
@@ -229,8 +228,6 @@ class _Placing:
         """Return GPUs of nodes: those it has if they are so many and free."""
         if here is not None and here.gpus == size and self._rooms.holds(kind, here.parts):
             return here.parts
-        if not self._asked:
-            return self._rooms.best_fit(kind, size)
         for region in self._regions.of_group(group):
             parts = self._rooms.best_fit(kind, size, region)
             if parts is not None:

@@ -18,9 +18,9 @@ from muri_opt.rounds.freed_memory import keep_freed_memory
 from muri_opt.rounds.quantities import MAX_SECONDS
 from muri_opt.systems.capacity.set_apart import Groups, SetApart, set_apart
 from muri_opt.systems.gangs.gpu_seconds import GpuSecondsList
+from muri_opt.systems.joint.by_priority import deciding
 from muri_opt.systems.joint.decision import joint_decision
 from muri_opt.systems.joint.kept import kept_as_they_are, kept_assignments
-from muri_opt.systems.joint.levels import deciding
 from muri_opt.systems.joint.models import models_of
 from muri_opt.systems.joint.offers import Offers
 from muri_opt.systems.joint.rules import NO_SAMPLES, POWERS, USUAL, JointRules

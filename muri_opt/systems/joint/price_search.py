@@ -37,7 +37,7 @@ class Found:
     """Groups with their GPUs, what all of them add, and the price of a GPU at which they were found.
 
     The groups are in ``parts``, arrays with the jobs of one in each row. ``shared`` are all groups of several jobs that
-    were formed, those without GPUs too. They are ``rough`` if jobs were looked at for a shorter time for a hurry.
+    were formed, those without GPUs too. They are ``rough`` if a search that is not quick would have gone on.
     """
 
     parts: list[Ints]
@@ -63,14 +63,14 @@ def search(
     groups: list[Ints] | None = None,
     *,
     dearer: float = DEARER,
-    hurry: bool = False,
+    quick: bool = False,
 ) -> Found:
     """Return the best of the joint rounds at some prices of a GPU, by bisection on the price.
 
     At a price every job and pair knows its best size; they share where that gains, and all get GPUs. Where they ask for
     more than there is, the price was too low for who should share, else too high. Only jobs ``among`` some are looked
-    at, all if none are named. ``groups`` are those of another search, to be improved instead. Very many jobs, or any in
-    a ``hurry``, are looked at with one price only, that without sharing times ``dearer``.
+    at, all if none are named. ``groups`` are those of another search, to be improved instead. Very many jobs are looked
+    at with one price only, that without sharing times ``dearer``; by a ``quick`` search so are few.
     """
     look_at_clock()
     jobs = np.arange(len(offers.kind)) if among is None else among
@@ -81,7 +81,7 @@ def search(
     order, alone = jobs[line], alone[line]
     if not gpus or len(order) < 2 or offers.most_jobs < 2:
         return sized(offers, order, alone, [], gpus)
-    if groups is None and (hurry or len(order) > BLOCK):
+    if groups is None and (quick or len(order) > BLOCK):
         return replace(_at_once(offers, order, alone, gpus, dearer), rough=len(order) <= BLOCK)
     best = sized(offers, order, alone, [], gpus)
     if groups is not None:

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from muri_opt.modelling import Ints, Model, ModelBuilder, Relax, SolveStages, Stage, Values
 from muri_opt.rounds import Budget, Decision, LinearDuals, Prices, Round
+from muri_opt.systems.joint.by_priority import decided
 from muri_opt.systems.joint.class_prices import class_prices
 from muri_opt.systems.joint.decision import joint_decision
-from muri_opt.systems.joint.levels import decided
 from muri_opt.systems.joint.models import models_of
 from muri_opt.systems.joint.offers import Offers
 from muri_opt.systems.joint.places import Stay, place_groups

@@ -108,7 +108,7 @@ class _Search:
         if enough and not found.rough:
             return first
         yield first
-        if enough:
+        if enough:  # what is rough is not the last answer, but no other prices would help
             return first
         look_at_clock()
         other = capacity_charges(self.offers, self.jobs, found, self.resources.and_of(quotas.left, quotas.counted))
@@ -120,7 +120,7 @@ class _Search:
 
     def _found(self, paid: Floats, dearer: float = DEARER) -> Found:
         offers = replace(self.offers, charge=paid)
-        return search(offers, self.gpus, self.among, self.groups, dearer=dearer, hurry=self.state.case.hurry)
+        return search(offers, self.gpus, self.among, self.groups, dearer=dearer, quick=self.state.case.quick)
 
     def _placed(self, found: Found, paid: Floats) -> Searched:
         placed = placed_beside(self.state, self.kept, found.sizes())
@@ -134,9 +134,9 @@ def searched(
     among: Ints | None = None,
     groups: list[Ints] | None = None,
 ) -> Searched:
-    """Return the last of what is found by :func:`searching`, in a hurry the first."""
+    """Return the last of what is found by :func:`searching`; of a quick search the first."""
     steps = searching(state, offers, kept, among, groups)
-    return first_of(steps)[0] if state.case.hurry else last_of(steps)
+    return first_of(steps)[0] if state.case.quick else last_of(steps)
 
 
 def searching(
@@ -153,7 +153,7 @@ def searching(
     """
     looked = _Search(state=state, offers=offers, kept=kept, among=among, groups=groups)
     quotas = Quotas.of(state.case.round_).beside(looked.held)
-    if state.case.hurry or len(looked.jobs) > BLOCK:
+    if state.case.quick or len(looked.jobs) > BLOCK:
         return (yield from looked.at_once(quotas))
     low, high = np.zeros(len(quotas.left)), np.full(len(quotas.left), np.inf)
     charge = low
@@ -177,8 +177,8 @@ def placed_beside(state: State, kept: Mapping[Group, Held], groups: Mapping[Grou
     case = state.case
     sizes = {group: _gpus(held) for group, held in kept.items() if group not in state.fixed} | dict(groups)
     stays = [_stay(state, group, gpus) for group, gpus in sizes.items()]
-    of = case.round_, case.models, case.worth
-    return place_groups(*of, [*sizes], [*sizes.values()], stays, state.among, state.fixed)
+    groups_, gpus = [*sizes], [*sizes.values()]
+    return place_groups(case.round_, case.models, case.worth, groups_, gpus, stays, state.among, state.fixed)
 
 
 def _stay(state: State, group: Group, gpus: int) -> Stay:

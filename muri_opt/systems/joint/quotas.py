@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from muri_opt.rounds import Round
-from muri_opt.rounds.amounts import UNLIMITED, Amounts, Ints
+from muri_opt.rounds.amounts import UNLIMITED, Ints
 from muri_opt.rounds.memoise import recalled
 from muri_opt.rounds.sharing_now import Held
 from muri_opt.systems.joint.consumption import Consumption, members_of
@@ -28,19 +28,6 @@ class Quotas:
         """Return the quotas of a round; without any no job counts for one."""
         return _quotas(round_)
 
-    @classmethod
-    def of_amounts(cls, amounts: Amounts) -> Quotas:
-        """Return the same of a round's amounts."""
-        limited = np.flatnonzero(amounts.U < UNLIMITED)
-        if not len(limited):
-            return cls(left=limited, counted=Consumption.nothing(len(amounts.tenant)))
-        number = {tenant: at for at, tenant in enumerate(limited.tolist())}
-        lines = [tuple(number[one] for one in amounts.line(at) if one in number) for at in range(len(amounts.U))]
-        with_tenant = amounts.tenant >= 0
-        by_tenant = Consumption.of_lines(lines, len(limited))
-        counted = by_tenant.of_groups(amounts.tenant[with_tenant], with_tenant.astype(np.int64))
-        return cls(left=amounts.U[limited], counted=counted)
-
     def held(self, groups: Mapping[Group, int]) -> Ints:
         """Return the GPUs that each quota counts if groups have so many: each of their jobs has all of them."""
         if not len(self.left):
@@ -55,7 +42,16 @@ class Quotas:
 
 @recalled
 def _quotas(round_: Round) -> Quotas:
-    return Quotas.of_amounts(round_.amounts)
+    amounts = round_.amounts
+    limited = np.flatnonzero(amounts.U < UNLIMITED)
+    if not len(limited):
+        return Quotas(left=limited, counted=Consumption.nothing(len(amounts.tenant)))
+    number = {tenant: at for at, tenant in enumerate(limited.tolist())}
+    lines = [tuple(number[one] for one in amounts.line(at) if one in number) for at in range(len(amounts.U))]
+    with_tenant = amounts.tenant >= 0
+    by_tenant = Consumption.of_lines(lines, len(limited))
+    counted = by_tenant.of_groups(amounts.tenant[with_tenant], with_tenant.astype(np.int64))
+    return Quotas(left=amounts.U[limited], counted=counted)
 
 
 def within_quotas(round_: Round, kept: Mapping[Group, Held]) -> dict[Group, Held]:

@@ -63,7 +63,7 @@ def revising(state: State, offers: Offers, beside: Beside, groups: list[Ints] | 
     case = state.case
     many = len(case.models) > _MANY
     look = _Look(state, offers, beside, case.left_by_restart(), case.more_by_going_on())
-    if look.kept_beside and (many or case.hurry):
+    if look.kept_beside and (many or case.quick):
         yield look.first
     steps = searching(state, offers, beside.fixed, beside.among)
     anew = last_of(steps) if look.kept_beside else (yield from _each_placed(steps))

@@ -24,14 +24,14 @@ from muri_opt.systems.joint.worth import Worth, restarts_in
 class Case:
     """A round to be decided: its jobs as models, what their work is worth, and by which rules.
 
-    If it is to be decided in a ``hurry``, few jobs are looked at as roughly as very many: at one price of a GPU.
+    If it is to be decided by a ``quick`` search, few jobs are looked at as roughly as very many: at one price of a GPU.
     """
 
     round_: Round
     models: Models
     worth: Worth
     rules: JointRules
-    hurry: bool = False
+    quick: bool = False
 
     def left_by_restart(self) -> Floats:
         """Return which part of its value each job keeps if it runs and is changed."""

@@ -11,9 +11,9 @@ from joint_rounds import large_joint_round, mixed_joint_round
 
 from muri_opt import InputError, Round, policy_from
 from muri_opt.rounds.amounts import UNLIMITED
+from muri_opt.systems.joint.by_priority import decided
 from muri_opt.systems.joint.group_value import Group, Place
 from muri_opt.systems.joint.jobs_with_room import JobsWithRoom
-from muri_opt.systems.joint.levels import decided
 from muri_opt.systems.joint.models import models_of
 from muri_opt.systems.joint.places import free_beside, place_in_turn
 from muri_opt.systems.joint.regions import Regions

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from random import Random
@@ -13,7 +14,7 @@ from msgspec.structs import replace
 
 from muri_opt import InputError, Limits, Round, policy_from
 from muri_opt.rounds import Budget, after
-from muri_opt.systems.joint import levels
+from muri_opt.systems.joint import by_priority
 from muri_opt.systems.joint.partners import Blocks
 from muri_opt.verify import broken_rules, chapter_of, decision_value
 
@@ -106,7 +107,7 @@ print(len(soon.assignments) > 0, "scipy.optimize" in sys.modules)
 
 
 def _environment() -> dict[str, str]:
-    return {"PYTHONPATH": ":".join(sys.path), "PATH": ""}
+    return os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
 
 
 @pytest.mark.parametrize("jobs", [0, 1, 2])
@@ -128,13 +129,13 @@ def test_they_are_worth_most_of_what_is_found_in_the_end(seed: int) -> None:
 
 def test_jobs_of_very_many_priorities_are_not_decided_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
     looks = []
-    real = levels.revising
+    real = by_priority.revising
 
     def counted(*given: object) -> object:
         looks.append(given)
         return real(*given)
 
-    monkeypatch.setattr(levels, "revising", counted)
+    monkeypatch.setattr(by_priority, "revising", counted)
     chosen = policy_from("joint-s")
     round_ = with_tenants(large_joint_round(4, jobs=400, nodes=30), 4, 0.2)
     round_ = with_priorities(round_, 4, 1000)

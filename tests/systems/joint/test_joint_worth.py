@@ -9,8 +9,8 @@ from joint_rounds import joint_round
 
 from muri_opt import Cluster, Job, Node, Round, policy_from
 from muri_opt.rounds import after
+from muri_opt.systems.joint.by_priority import decided
 from muri_opt.systems.joint.decision import joint_decision
-from muri_opt.systems.joint.levels import decided
 from muri_opt.systems.joint.models import models_of
 from muri_opt.systems.joint.power_worth import hour_over
 from muri_opt.systems.joint.rules import POWERS, JointRules

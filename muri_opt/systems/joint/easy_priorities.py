@@ -23,7 +23,7 @@ _FEW = 0.25
 """Which part of the jobs of an easy level, or one, may find less of a quota than there was before it."""
 
 
-class EasyLevels:
+class EasyPriorities:
     """The levels of a case, looked at in turn as long as they are easy."""
 
     def __init__(self, case: Case, offers: Offers) -> None:

@@ -1,6 +1,6 @@
-"""The joint round level by level of priority: jobs of the largest first, then those of the next beside them, and so on.
+"""The joint round by priority: jobs of the largest are decided first, then those of the next beside them, and so on.
 
-Where all jobs have one priority there is one level. Who has little time gets an early answer, made in a hurry.
+Jobs of one priority are a *level*. Under a limit of seconds a quick search finds an early answer first.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import numpy as np
 
 from muri_opt.rounds.amounts import Ints
 from muri_opt.rounds.anytime import Steps, first_of, last_of
-from muri_opt.systems.joint.easy_levels import EasyLevels
+from muri_opt.systems.joint.easy_priorities import EasyPriorities
 from muri_opt.systems.joint.jobs_with_room import JobsWithRoom
 from muri_opt.systems.joint.offers import Offers
 from muri_opt.systems.joint.revision import Beside, Placed, revising
@@ -27,17 +27,18 @@ def decided(case: Case, groups: list[Ints] | None = None) -> Placed:
 def deciding(case: Case, groups: list[Ints] | None = None, *, early: bool = False) -> Steps[Placed]:
     """Yield the same, ever better; where jobs have priorities, all at once.
 
-    An ``early`` answer is that of a hurry: few jobs are looked at as roughly as very many are. What is returned in the
-    end is the same with and without one, so that a limit in seconds that is not reached changes nothing.
+    An ``early`` answer is that of a quick search. What is returned in the end is the same with and without one, so that
+    a limit in seconds that is not reached changes nothing, and a decision that is decided again stays as it is. For
+    that the last answer is returned even where the early one was worth more, which is rare.
     """
     offers = Offers.of(case.round_, case.models, case.worth.as_if_nothing_ran(), case.rules)
     level, state, reached = levels_of(case.round_), State.of(case), -1
     if early:
-        hasty, is_last = _in_a_hurry(replace(state, case=replace(case, hurry=True)), offers, level)
+        rough, is_last = _quickly(replace(state, case=replace(case, quick=True)), offers, level)
         if is_last:
-            return hasty
-        yield hasty
-        reached = state.value(hasty)
+            return rough
+        yield rough
+        reached = state.value(rough)
     if level.any():
         return _level_by_level(state, offers, level)[0]
     steps = revising(state, offers, Beside.nothing(), groups)
@@ -51,20 +52,20 @@ def deciding(case: Case, groups: list[Ints] | None = None, *, early: bool = Fals
             yield placed
 
 
-def _in_a_hurry(state: State, offers: Offers, level: Ints) -> tuple[Placed, bool]:
-    """Return the first answer, and whether it is what would be found without a hurry."""
+def _quickly(state: State, offers: Offers, level: Ints) -> tuple[Placed, bool]:
+    """Return the first answer, and whether a search that is not quick would find the same."""
     if level.any():
         return _level_by_level(state, offers, level)
     return first_of(revising(state, offers, Beside.nothing()))
 
 
 def _level_by_level(state: State, offers: Offers, level: Ints) -> tuple[Placed, bool]:
-    """Return what is to run of each level in turn, beside those before: in a hurry the first answer of each.
+    """Return what is to run of each level in turn, beside those before; of a quick search the first answer of each.
 
-    The other says whether a hurry made no difference.
+    The other says whether that it was quick made no difference.
     """
     case, placed, is_last = state.case, Placed(), True
-    easy = EasyLevels(case, offers) if case.hurry and not state.runs.any() else None
+    easy = EasyPriorities(case, offers) if case.quick and not state.runs.any() else None
     levels = np.split(np.argsort(level, kind="stable"), np.cumsum(np.bincount(level))[:-1])
     jobs = JobsWithRoom.of(case)
     most = jobs.beside(placed)
@@ -83,7 +84,7 @@ def _level_by_level(state: State, offers: Offers, level: Ints) -> tuple[Placed, 
         here = state.of_some(among, placed)
         fixed = {group: here.held[group[0]] or () for group in placed}
         steps = revising(here, offers, Beside(fixed=fixed, among=among))
-        if case.hurry:
+        if case.quick:
             placed, ended = first_of(steps)
             is_last = is_last and ended
         else:
