@@ -23,7 +23,7 @@ from muri_opt.systems.capacity.lacking_amounts import LackingAmounts, most_holde
 from muri_opt.systems.capacity.node_sets import Demand
 from muri_opt.systems.capacity.quota_text import quota_remedy, type_quota_text
 from muri_opt.systems.capacity.released import demand_of
-from muri_opt.systems.capacity.rooms_in_sets import RoomsInSets
+from muri_opt.systems.capacity.rooms_in_sets import Needs, RoomsInSets
 from muri_opt.systems.capacity.shaped_fit import only_where
 
 _LOST: Final = "it is lost: it ran on a node that is down"
@@ -62,12 +62,12 @@ def kept_back(round_: Round, job: int, otherwise: Binding | None = None) -> Bind
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Part:
-    """The ``nodes`` where some jobs may start: GPUs that are ``free`` there, who holds most, and what lacks besides."""
+    """The ``nodes`` where some jobs may start: GPUs that are ``free`` there, and what is ``lacking`` besides."""
 
     nodes: Ints
     free: int
-    holders: list[tuple[str, int]]
     lacking: LackingAmounts
+    _holders: Holders
 
     @classmethod
     def of(cls, round_: Round, left: Leftover, holders: Holders, demand: Demand) -> _Part:
@@ -75,7 +75,26 @@ class _Part:
         nodes = np.concatenate([np.zeros(0, dtype=np.int64), *demand.sets])
         here = only_where(left.gpus, demand)
         lacking = LackingAmounts(round_, left, holders, here)
-        return cls(nodes=nodes, free=int(here.sum()), holders=most_holders(holders, nodes), lacking=lacking)
+        return cls(nodes=nodes, free=int(here.sum()), lacking=lacking, _holders=holders)
+
+    @property
+    def holders(self) -> list[tuple[str, int]]:
+        """The jobs that hold most of its GPUs."""
+        return most_holders(self._holders, self.nodes)
+
+
+class _Room(NamedTuple):
+    """What jobs of the same demand, needs and number of GPUs find: whether they fit now, and if not why, in words.
+
+    ``ever`` says whether the empty cluster holds them, and ``by_type`` that quotas of GPU types keep them from all of
+    it; ``free`` are the GPUs where they may start.
+    """
+
+    ever: bool
+    by_type: bool
+    fits: bool
+    free: int
+    said: str
 
 
 class BindingInSets:
@@ -85,49 +104,64 @@ class BindingInSets:
         self._round, self._left, self._holders, self._consolidate = round_, left, holders, consolidate
         self._barred = BarredNodes(round_)
         self._parts: dict[Demand, _Part] = {}
-        self._told: dict[tuple[Demand, tuple[int, int], int, int], str] = {}
+        self._found: dict[tuple[Demand, Needs, int], _Room] = {}
         self._empty = RoomsInSets(round_.amounts.G, round_.amounts.C, round_.amounts.M)
         self._rooms = RoomsInSets(left.gpus, left.cpus, left.memory)
 
     def binding(self, job: int, *, over: int, quota: str) -> Binding:
         """Return what binds for a job, were it not held; it is ``over`` its quota by so much, which says so."""
-        left, asks, nodes = self._left, int(self._left.asks[job]), len(self._left.gpus)
+        left, asks = self._left, self._left.asks.item(job)
         said, remedies = [*_before(self._round, job), f"asks for {gpus_text(asks)}"], list[str]()
         reasons = list[WaitingReason]()
-        demand, needs = demand_of(self._round, job), self._needs(job)
-        open_to = left.within_type_quotas(job, demand)
-        needed = self._empty.fewest_nodes(needs, asks, demand)
-        if needed is None:
-            said.append(self._never(job, demand, only_where(self._empty.of(needs), demand), asks))
+        room = self._room(job, asks)
+        if not room.ever:
+            said.append(room.said)
             remedies.append("ask for fewer GPUs or for other nodes, or enlarge the cluster")
             reasons.append(WaitingReason.CAPACITY)
         if over:
             said.append(quota)
             remedies.append(quota_remedy(left, over))
             reasons.append(WaitingReason.QUOTA)
-        by_type = (
-            needed is not None and open_to is not demand and self._empty.fewest_nodes(needs, asks, open_to) is None
-        )
-        if by_type:
+        if room.by_type:
             said.append(type_quota_text(self._round, left, job))
             remedies.append("free GPUs of that type of the tenant, or raise its quota")
             reasons.append(WaitingReason.QUOTA)
-        limit = needed if self._consolidate and needed is not None else nodes
-        fits = needed is not None and self._rooms.fewest_nodes(needs, asks, open_to, limit) is not None
-        if needed is not None and not fits and not by_type:
-            free = self._part(open_to).free
-            said.append(self._now(job, open_to, asks, limit))
-            remedies.append(_freed(asks - free) if asks > free else "free GPUs that it can use together")
-            reasons.append(WaitingReason.CAPACITY if asks > free else WaitingReason.FRAGMENTATION)
+        elif room.ever and not room.fits:
+            said.append(room.said)
+            more = asks - room.free
+            remedies.append(_freed(more) if more > 0 else "free GPUs that it can use together")
+            reasons.append(WaitingReason.CAPACITY if more > 0 else WaitingReason.FRAGMENTATION)
         if not reasons:
             said[-1] = f"asks for {gpus_text(asks)}, free now; the decision keeps them free"
             remedies.append("decide again; the methods 'auto' and 'exact' leave no such job waiting")
             reasons.append(WaitingReason.PRIORITY)
-        return Binding(reasons[0], "; ".join(said), " and ".join(remedies), over, fits)
+        return Binding(reasons[0], "; ".join(said), " and ".join(remedies), over, room.fits)
 
-    def _needs(self, job: int) -> tuple[int, int]:
-        amounts = self._round.amounts
-        return amounts.c.item(job), amounts.m.item(job)
+    def _room(self, job: int, asks: int) -> _Room:
+        """Return what a job finds where it may start, less GPU types of which its tenants have too few left."""
+        amounts, demand = self._round.amounts, demand_of(self._round, job)
+        needs = amounts.c.item(job), amounts.m.item(job)
+        open_to = self._left.within_type_quotas(job, demand)
+        if open_to is not demand:
+            return self._look(job, demand, open_to, needs, asks)
+        key = demand, needs, asks
+        found = self._found.get(key)
+        if found is None:  # all jobs of one demand are barred by the same rules
+            found = self._found[key] = self._look(job, demand, demand, needs, asks)
+        return found
+
+    def _look(self, job: int, demand: Demand, open_to: Demand, needs: Needs, asks: int) -> _Room:
+        needed = self._empty.fewest_nodes(needs, asks, demand)
+        if needed is None:
+            said = self._never(job, demand, only_where(self._empty.of(needs), demand), asks)
+            return _Room(ever=False, by_type=False, fits=False, free=0, said=said)
+        by_type = open_to is not demand and self._empty.fewest_nodes(needs, asks, open_to) is None
+        limit = needed if self._consolidate else len(self._left.gpus)
+        fits = self._rooms.fewest_nodes(needs, asks, open_to, limit) is not None
+        if fits or by_type:
+            return _Room(ever=True, by_type=by_type, fits=fits, free=0, said="")
+        said = self._now(job, open_to, needs, asks, limit)
+        return _Room(ever=True, by_type=False, fits=False, free=self._part(open_to).free, said=said)
 
     def _part(self, demand: Demand) -> _Part:
         if demand not in self._parts:
@@ -141,20 +175,16 @@ class BindingInSets:
         words = f"the nodes where it may start have {most}{fewer} that it could use{_asked(demand) * (most >= asks)}"
         return self._with_barred(job, words, self._round.amounts.G, "others are")
 
-    def _now(self, job: int, demand: Demand, asks: int, limit: int) -> str:
+    def _now(self, job: int, demand: Demand, needs: Needs, asks: int, limit: int) -> str:
         """Return what is free where a job may start, what it lacks there, and which rules bar it from other nodes."""
-        needs = self._needs(job)
-        key = demand, needs, asks, limit
-        if key not in self._told:  # all jobs of one demand are barred by the same rules
-            part = self._part(demand)
-            lacking = part.lacking.of(job, int(self._rooms.of(needs)[part.nodes].sum()))
-            words = f"{part.free} are free where it may start"
-            words += named_holders(part.holders, asks - part.free) if asks > part.free else _asked(demand)
-            if self._consolidate and asks <= part.free:
-                words += f", on {limit} node{'s' * (limit != 1)}"
-            words += ", at most " + " and ".join(lacking) if lacking else ""
-            self._told[key] = self._with_barred(job, words, self._left.gpus, "others are free")
-        return self._told[key]
+        part = self._part(demand)
+        lacking = part.lacking.of(job, int(self._rooms.of(needs)[part.nodes].sum()))
+        words = f"{part.free} are free where it may start"
+        words += named_holders(part.holders, asks - part.free) if asks > part.free else _asked(demand)
+        if self._consolidate and asks <= part.free:
+            words += f", on {limit} node{'s' * (limit != 1)}"
+        words += ", at most " + " and ".join(lacking) if lacking else ""
+        return self._with_barred(job, words, self._left.gpus, "others are free")
 
     def _with_barred(self, job: int, words: str, gpus: Ints, others: str) -> str:
         barred = self._barred.words(job, gpus)

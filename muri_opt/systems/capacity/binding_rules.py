@@ -23,6 +23,8 @@ class BindingRules:
         self._rooms = KindRooms(round_, left)
         self._lacking = LackingAmounts(round_, left, holders, left.gpus)
         self._sets = BindingInSets(round_, left, holders, consolidate=consolidate)
+        self._quotas: dict[tuple[int, int], tuple[int, str]] = {}
+        """By tenant and GPUs, how many of these are above a quota, and in words which."""
 
     def of(self, job: int) -> Binding:
         """Return what binds for a job that waits."""
@@ -37,9 +39,9 @@ class BindingRules:
             said.append(f"the empty cluster has {self._total}{some}")
             remedies.append(f"ask for at most {gpus_text(most)}, or enlarge the cluster")
             reasons.append(WaitingReason.CAPACITY)
-        over = over_quota(left, job)
+        over, quota = self._over_quota(job, asks)
         if over:
-            said.append(quota_text(self._round, left, job))
+            said.append(quota)
             remedies.append(quota_remedy(left, over))
             reasons.append(WaitingReason.QUOTA)
         nodes = fewest_nodes(self._round, job) if self.consolidates else len(kind.now)
@@ -58,10 +60,17 @@ class BindingRules:
 
     def _in_sets(self, job: int) -> Binding:
         """Return what binds for a job that may not start just anywhere."""
-        over = over_quota(self._left, job)
-        quota = quota_text(self._round, self._left, job) if over else ""
+        over, quota = self._over_quota(job, self._left.asks.item(job))
         found = self._sets.binding(job, over=over, quota=quota)
         return kept_back(self._round, job, found) if self._round.waits_by_order[job] else found
+
+    def _over_quota(self, job: int, asks: int) -> tuple[int, str]:
+        """Return how many of the GPUs of a job are above a quota, and in words which; 0 and nothing if none is."""
+        key = self._left.amounts.tenant.item(job), asks
+        if key not in self._quotas:
+            over = over_quota(self._left, job)
+            self._quotas[key] = over, quota_text(self._round, self._left, job) if over else ""
+        return self._quotas[key]
 
     def _short_of(self, job: int, room: KindRoom, nodes: int, best: int) -> str:
         """Return how many of the free GPUs the job could use, and what is in the way of the others."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -18,7 +18,8 @@ class Holders:
     """Entries (group, node) with the GPUs, milli-CPUs and MiB that the group has there.
 
     ``group[e]`` has ``gpus[e]`` GPUs of ``node[e]``, and ``cpus[e]`` and ``memory[e]`` with them. ``names`` are the ids
-    of the groups' jobs, ``size`` the GPUs of each group, ``tenant`` the tenant of its first job.
+    of the groups' jobs, ``size`` the GPUs of each group, ``tenant`` the tenant of its first job. Who holds most of some
+    nodes is ``known`` once it was asked for: what lacks is often the same for many jobs.
     """
 
     node: Ints
@@ -29,6 +30,7 @@ class Holders:
     size: Ints
     tenant: Ints
     names: tuple[tuple[str, ...], ...]
+    known: dict[tuple[int, bytes, int], list[tuple[str, int]]] = field(default_factory=dict, repr=False)
 
     @classmethod
     def of(cls, round_: Round, groups: Sequence[tuple[Sequence[int], Ints]]) -> Holders:
@@ -77,12 +79,24 @@ class Holders:
         return some[self.group]
 
     def most(self, amounts: Ints, nodes: Ints, number: int = 2) -> list[tuple[str, int]]:
-        """Return the ``number`` of jobs that hold most of ``amounts`` (one per entry) on these nodes, largest first."""
-        here = np.where(self.on(nodes), amounts, 0)
-        held = np.bincount(self.group, weights=here, minlength=len(self.names)).astype(np.int64)
+        """Return the ``number`` of jobs that hold most of ``amounts`` on these nodes, largest first.
+
+        The amounts are its own: GPUs, milli-CPUs or MiB.
+        """
+        key = id(amounts), nodes.tobytes(), number
+        found = self.known.get(key)
+        if found is None:
+            found = self.known[key] = self._most(amounts, nodes, number)
+        return found
+
+    def _most(self, amounts: Ints, nodes: Ints, number: int) -> list[tuple[str, int]]:
+        here = self.on(nodes).nonzero()[0]
+        held = np.bincount(self.group[here], weights=amounts[here])
         found = list[tuple[str, int]]()
-        while len(found) < min(number, len(held)) and held.max() > 0:
+        while len(found) < min(number, len(held)):
             largest = int(held.argmax())
+            if held[largest] <= 0:
+                break
             found.append(("' and '".join(self.names[largest]), int(held[largest])))
             held[largest] = 0
         return found

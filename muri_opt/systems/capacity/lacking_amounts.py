@@ -29,7 +29,9 @@ class LackingAmounts:
     """How many of the ``free`` GPUs per node jobs have CPUs and memory for; equal needs are looked at once."""
 
     def __init__(self, round_: Round, left: Leftover, holders: Holders, free: Ints) -> None:
-        self._amounts, self._left, self._holders, self._free = round_.amounts, left, holders, free
+        self._amounts, self._left, self._holders = round_.amounts, left, holders
+        self._nodes = np.flatnonzero(free)  # few, in a cluster that is full
+        self._free, self._cpus, self._memory = free[self._nodes], left.cpus[self._nodes], left.memory[self._nodes]
         self._known: dict[tuple[str, int], _Covered] = {}
 
     def of(self, job: int, room: int) -> list[str]:
@@ -48,12 +50,12 @@ class LackingAmounts:
         return known
 
     def _look(self, name: str, need: int) -> _Covered:
-        left, holders, free = self._left, self._holders, self._free
-        unit, has, held, suffix = MILLI_PER_CPU, left.cpus, holders.cpus, " CPUs"
+        holders, free = self._holders, self._free
+        unit, has, held, suffix = MILLI_PER_CPU, self._cpus, holders.cpus, " CPUs"
         if name == "memory":
-            unit, has, held, suffix = MIB_PER_GIB, left.memory, holders.memory, " GiB"
+            unit, has, held, suffix = MIB_PER_GIB, self._memory, holders.memory, " GiB"
         covered = np.minimum(free, has // need) if need else free
-        lacking, gpus = np.flatnonzero(covered < free), int(covered.sum())
+        lacking, gpus = self._nodes[covered < free], int(covered.sum())
         if not len(lacking):
             return _Covered(gpus, "")
         most = [f"{job!r} holds {amount / unit:g}{suffix}" for job, amount in holders.most(held, lacking)]

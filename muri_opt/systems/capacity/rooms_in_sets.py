@@ -39,9 +39,12 @@ class RoomsInSets:
         if demand.shaped:
             share = fit_in_sets(self.of(needs), gpus, demand, limit)
             return None if share is None else int(np.count_nonzero(share))
-        reaches = (self._reach(needs, nodes) for nodes in demand.sets)
-        needed = min((bisect_left(reach, gpus) + 1 for reach in reaches if reach[-1] >= gpus), default=None)
-        return None if needed is None or needed > gpus or (limit is not None and needed > limit) else needed
+        needed = gpus + 1
+        for nodes in demand.sets:
+            reach = self._reach(needs, nodes)
+            if reach[-1] >= gpus:
+                needed = min(needed, bisect_left(reach, gpus) + 1)
+        return None if needed > gpus or (limit is not None and needed > limit) else needed
 
     def _reach(self, needs: Needs, nodes: Ints) -> Sequence[int]:
         """Return how many GPUs the one, two, three roomiest of some nodes hold, and so on."""
