@@ -79,7 +79,8 @@ def search(
     line = np.lexsort((jobs, offers.submitted[jobs], -density))
     line = line[density[line] > 0][: max(BLOCK, _PER_GPU * gpus)]
     order, alone = jobs[line], alone[line]
-    if not gpus or len(order) < 2 or offers.most_jobs < 2:
+    enough = offers.full and int(offers.counts[alone.argmax(axis=1)].sum()) <= gpus  # nobody gains by sharing
+    if enough or not gpus or len(order) < 2 or offers.most_jobs < 2:
         return sized(offers, order, alone, [], gpus)
     if groups is None and (quick or len(order) > BLOCK):
         return replace(_at_once(offers, order, alone, gpus, dearer), rough=len(order) <= BLOCK)
@@ -124,7 +125,8 @@ def _at_once(offers: Offers, order: Ints, alone: Floats, gpus: int, dearer: floa
     groups = blocks.groups(price, _KEPT_AT_ONCE if offers.most_jobs > 2 else 1.0)
     found = sized(offers, order, alone, groups, gpus)
     gains = alone[np.arange(len(order)), chosen] - cheapest * offers.counts[chosen]
-    if found.value > (cheapest * gpus + gains.sum()) * (1 + _ROUNDING):  # which nobody alone is worth more than
+    above = (cheapest * gpus + gains.sum()) * (1 + _ROUNDING)  # which all alone are not worth
+    if not groups or found.value > above:
         return found
     return max(sized(offers, order, alone, [], gpus), found, key=lambda one: one.value)
 

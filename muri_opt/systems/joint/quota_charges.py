@@ -14,6 +14,9 @@ from muri_opt.systems.joint.size_steps import SizeSteps
 _LOOKS = 32
 """How often the price of GPUs is looked for, with more quotas that bind each time; ten have been enough so far."""
 
+_ABOVE = 1 + 1e-9
+"""At a price itself a job may ask for a step that is worth just that; at a little more it does not."""
+
 
 def quota_charges(offers: Offers, jobs: Ints, quotas: Quotas, gpus: int) -> Floats:
     """Return what each job pays for each of its GPUs besides their price.
@@ -36,7 +39,7 @@ def quota_charges(offers: Offers, jobs: Ints, quotas: Quotas, gpus: int) -> Floa
     prices, asked = steps.prices_of_each(row, of, np.maximum(0, quotas.left))
     line = np.lexsort((-of, prices[of]))  # of several that count a job the dearest comes last, and so it is taken
     own, given = np.zeros(len(jobs)), np.zeros(len(jobs), dtype=np.int64)
-    own[row[line]], given[row[line]] = prices[of[line]], asked[line]
+    own[row[line]], given[row[line]] = prices[of[line]] * _ABOVE, asked[line]
     binds = own >= price
     for _ in range(_LOOKS):
         price = steps.price(max(0, gpus - int(given[binds].sum())), ~binds)
