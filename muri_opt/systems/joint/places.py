@@ -25,6 +25,8 @@ _FEW_KINDS = 64
 """Needs of jobs that are left over, up to which it is looked at once whether there is room for them."""
 Part = tuple[int, int]
 """A node, and GPUs of it."""
+Spot = tuple[tuple[int, int], tuple[Region, ...]]
+"""Milli-CPUs and MiB with each GPU of a group, and where it may start."""
 Stay = tuple[int, Place | None]
 """What a group saves by staying somewhere, and where; 0 and none for one that goes anywhere."""
 
@@ -88,12 +90,13 @@ class _Placing:
         """GPU counts by the models of a group, descending."""
         self._reaches: dict[tuple[Region, ...], int] = {}
         """How many GPUs the nodes of regions have."""
-        self._full: set[tuple[tuple[int, int], tuple[Region, ...]]] = set()
+        self._full: set[Spot] = set()
         """Needs and regions of jobs for which no GPU is left there: it stays so, as room only shrinks."""
         self._unfit: set[tuple[Sequence[PartAmounts], Region]] = set()
         """Parts of plans for which a region has no room, likewise."""
         self._quota = FreeCapacity(amounts)
-        self._limited = self._quota.borrowed is not None or bool((amounts.U < UNLIMITED).any())
+        self._borrows = self._quota.borrowed is not None
+        self._limited = self._borrows or bool((amounts.U < UNLIMITED).any())
         self._rooms = RoomSets(amounts.G.tolist(), amounts.C.tolist(), amounts.M.tolist())
         self.free = int(amounts.G.sum())
         """GPUs that nobody has."""
@@ -169,42 +172,41 @@ class _Placing:
         if self._by_plans(group[0]):
             self._place_plan(group[0], most, here)
             return
-        kind = self._kind(group)
+        spot = kind, regions = self._kind(group), self._regions.of_group(group)
         if here is None:  # who may stay does so wherever it is
-            regions = self._regions.of_group(group)
-            if (kind, regions) in self._full or (
-                self._can_have(group, most, going_on=False) and self._fits(group, kind, most, None)
+            if spot in self._full or (
+                self._can_have(group, most, going_on=False) and self._fits(group, spot, most, None)
             ):
                 return
             most = min(most, self._room(kind, regions))
             if not most:
                 return
         for size in self._sizes(group, most, going_on=here is not None):
-            if self._fits(group, kind, size, here):
+            if self._fits(group, spot, size, here):
                 return
 
-    def _fits(self, group: Group, kind: tuple[int, int], size: int, here: Place | None) -> bool:
+    def _fits(self, group: Group, spot: Spot, size: int, here: Place | None) -> bool:
         """Give a group so many GPUs, if there is a place for them, and say whether."""
-        if size > self.free or not self._within_quota(group, size):
+        if size > self.free or not self._can_borrow(group, size):
             return False
-        parts = self._fit(group, kind, size, here)
+        parts = self._fit(spot, size, here)
         if parts is None:
             return False
-        self._rooms.take(kind, parts)
+        self._rooms.take(spot[0], parts)
         self._take(group, parts, None)
         return True
 
     def _place_plan(self, job: int, most: int, here: Place | None) -> None:
         """Give a job a plan of so many GPUs, where it is if it can stay, or the fastest one that finds room."""
         shapes = self._models.plans_of(job).shapes
-        if here is not None and here.way is not None and self._within_quota((job,), shapes[here.way].gpus):
+        if here is not None and here.way is not None and self._may_have(job, shapes[here.way].gpus, most):
             nodes = [node for node, _ in sorted(here.parts, key=lambda part: -part[1])]
             if self._rooms.holds_parts(shapes[here.way].parts, nodes):
                 self._take_plan(job, here.way, shapes[here.way], nodes)
                 return
         most = min(most, self.free)
         for number, shape in enumerate(shapes):
-            if shape.gpus <= most and self._within_quota((job,), shape.gpus):
+            if self._may_have(job, shape.gpus, most):
                 found = self._fit_plan(job, shape)
                 if found is not None:
                     self._take_plan(job, number, shape, found)
@@ -224,11 +226,12 @@ class _Placing:
         self._rooms.take_parts(shape.parts, nodes)
         self._take((job,), [(node, part.gpus) for node, part in zip(nodes, shape.parts, strict=True)], number)
 
-    def _fit(self, group: Group, kind: tuple[int, int], size: int, here: Place | None) -> Sequence[Part] | None:
+    def _fit(self, spot: Spot, size: int, here: Place | None) -> Sequence[Part] | None:
         """Return GPUs of nodes: those it has if they are so many and free."""
+        kind, regions = spot
         if here is not None and here.gpus == size and self._rooms.holds(kind, here.parts):
             return here.parts
-        for region in self._regions.of_group(group):
+        for region in regions:
             parts = self._rooms.best_fit(kind, size, region)
             if parts is not None:
                 return parts
@@ -254,9 +257,13 @@ class _Placing:
                 asked[tenant] = asked.get(tenant, 0) + 1
         return min([quota.item(tenant) // count for tenant, count in asked.items()], default=self.free)
 
-    def _within_quota(self, group: Group, size: int) -> bool:
-        """Return whether a group may have so many GPUs, those that a job alone would borrow included."""
-        return not self._limited or len(group) > 1 or self._quota.has_quota(self._tenant[group[0]], size)
+    def _may_have(self, job: int, size: int, most: int) -> bool:
+        """Return whether a job may have so many GPUs, if it may have at most so many by its quota."""
+        return size <= most and self._can_borrow((job,), size)
+
+    def _can_borrow(self, group: Group, size: int) -> bool:
+        """Return whether a job alone may have so many GPUs with those that it would borrow."""
+        return not self._borrows or len(group) > 1 or self._quota.has_quota(self._tenant[group[0]], size)
 
     def _take(self, group: Group, parts: Sequence[Part], way: int | None) -> None:
         self._count(group, Place(tuple(parts if len(parts) == 1 else sorted(parts)), way))
