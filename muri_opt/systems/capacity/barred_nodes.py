@@ -33,7 +33,8 @@ class BarredNodes:
         one = self._round.jobs[job]
         key = one.gpu_types, one.requires, one.excludes, one.within, one.time_limit_seconds, id(gpus)
         if key not in self._told:
-            counts = ((int(gpus[barred].sum()), why) for barred, why in self._rules(job))
+            rules = self._rules(job) if gpus.any() else ()  # in a full cluster none is asked for
+            counts = ((int(gpus[barred].sum()), why) for barred, why in rules)
             self._told[key] = [f"{count} {why}" for count, why in counts if count]
         return self._told[key]
 

@@ -40,7 +40,8 @@ class LackingAmounts:
         ``room`` are the GPUs that it could use in all.
         """
         amounts, asks = self._amounts, int(self._left.asks[job])
-        found = (self._covered(name, int(need[job])) for name, need in (("CPUs", amounts.c), ("memory", amounts.m)))
+        needs = ("CPUs", amounts.c.item(job)), ("memory", amounts.m.item(job))
+        found = (self._covered(name, need) for name, need in needs if need)
         return [one.words for one in found if one.words and (one.gpus < asks or one.gpus == room)]
 
     def _covered(self, name: str, need: int) -> _Covered:
@@ -54,7 +55,7 @@ class LackingAmounts:
         unit, has, held, suffix = MILLI_PER_CPU, self._cpus, holders.cpus, " CPUs"
         if name == "memory":
             unit, has, held, suffix = MIB_PER_GIB, self._memory, holders.memory, " GiB"
-        covered = np.minimum(free, has // need) if need else free
+        covered = np.minimum(free, has // need)
         lacking, gpus = self._nodes[covered < free], int(covered.sum())
         if not len(lacking):
             return _Covered(gpus, "")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,58 +15,83 @@ from muri_opt.systems.joint.group_value import Group, Place
 from muri_opt.systems.joint.models import Models
 from muri_opt.systems.joint.places import free_beside
 from muri_opt.systems.joint.quotas import Quotas
-from muri_opt.systems.joint.regions import Regions
+from muri_opt.systems.joint.regions import Region, Regions
 from muri_opt.systems.joint.state import Case
 
 Bools = NDArray[np.bool_]
+_NOWHERE: Region = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class JobsWithRoom:
     """Jobs of a case by what they need: job j is like the ``alike[j]``-th of those that differ.
 
-    These need ``needs[u]`` milli-CPUs and MiB with each GPU, and are of the ``region[u]``-th kind of where to start,
-    which has ``inside[k]``, an array of sets of nodes each. A job that runs by plans is looked at as if it needed
-    nothing but GPUs.
+    These need the ``need[u]``-th of ``needs``, milli-CPUs and MiB with each GPU, and may start in some of the regions
+    whose nodes are the rows of ``inside``: those from place ``first[u]`` of ``regions`` on, at least one. A job that
+    runs by plans is looked at as if it needed nothing but GPUs.
     """
 
     case: Case
     alike: Ints
+    need: Ints
     needs: Ints
-    region: Ints
-    inside: tuple[Bools, ...]
+    inside: Bools
+    regions: Ints
+    first: Ints
 
     @classmethod
     def of(cls, case: Case) -> JobsWithRoom:
         """Return the jobs of a case."""
         amounts, regions = case.round_.amounts, Regions.of(case.round_)
-        needs = np.column_stack([amounts.c, amounts.m, regions.kind])
-        needs[_run_by_plans(case.models), :2] = 0
-        code = np.zeros(len(needs), dtype=np.int64)
-        for column in needs.T:
-            known, at = np.unique(column, return_inverse=True)
-            code = code * len(known) + at
-        _, first, alike = np.unique(code, return_index=True, return_inverse=True)
-        unlike = needs[first]
-        inside = tuple([regions.nodes_of_each(kind) for kind in range(len(regions.of_kind))])
-        return cls(case=case, alike=alike, needs=unlike[:, :2], region=unlike[:, 2], inside=inside)
+        asked = np.column_stack([amounts.c, amounts.m])
+        asked[_run_by_plans(case.models)] = 0
+        needs, of = _unlike(asked)
+        unlike, alike = _unlike(np.column_stack([of, regions.kind]))
+        number = {_NOWHERE: 0}
+        each = [
+            [number.setdefault(one, len(number)) for one in (_NOWHERE, *regions.of_kind[kind])]
+            for kind in unlike[:, 1].tolist()
+        ]
+        sizes = np.array([len(some) for some in each], dtype=np.int64)
+        return cls(
+            case=case,
+            alike=alike,
+            need=unlike[:, 0],
+            needs=needs,
+            inside=regions.nodes_of_each([*number]),
+            regions=np.array([*chain.from_iterable(each)], dtype=np.int64),
+            first=np.cumsum(sizes) - sizes,
+        )
 
     def beside(self, placed: Mapping[Group, Place]) -> Ints:
         """Return how many GPUs each job could have at most by itself, 0 if that is fewer than it needs to run."""
         case = self.case
         free = free_beside(case.round_.amounts, case.models, placed)
-        most = np.array([self._most(free, at) for at in range(len(self.needs))], dtype=np.int64)[self.alike]
+        most = self._most(free)[self.alike]
         models, quotas = case.models, Quotas.of(case.round_)
         left = quotas.beside({group: place.gpus for group, place in placed.items()}).left
         over = quotas.counted.cost((left <= 0).astype(np.float64)) > 0
         return np.where((most < models.least[models.kind]) | over, 0, most)
 
-    def _most(self, free: FreeCapacity, at: int) -> int:
-        """Return the most GPUs that a job of such needs could have in one set of nodes."""
-        cpus, memory = self.needs[at].tolist()
-        room = gpus_that_fit((cpus, memory), free.gpus, free.cpus, free.memory)
-        rooms = self.inside[self.region.item(at)] @ np.maximum(room, 0)
-        return int(rooms.max(initial=0))
+    def _most(self, free: FreeCapacity) -> Ints:
+        """Return the most GPUs that each of the jobs that differ could have in one region."""
+        left = free.gpus, free.cpus, free.memory
+        room = [np.maximum(gpus_that_fit((cpus, memory), *left), 0) for cpus, memory in self.needs.tolist()]
+        rooms = np.array(room, dtype=np.int64).reshape(len(room), len(free.gpus)) @ self.inside.T
+        if not len(self.first):
+            return self.first
+        sizes = np.diff(self.first, append=len(self.regions))
+        return np.maximum.reduceat(rooms[np.repeat(self.need, sizes), self.regions], self.first)
+
+
+def _unlike(rows: Ints) -> tuple[Ints, Ints]:
+    """Return the rows that differ, and which of them each row is like."""
+    code = np.zeros(len(rows), dtype=np.int64)
+    for column in rows.T:
+        known, at = np.unique(column, return_inverse=True)
+        code = code * len(known) + at
+    _, first, alike = np.unique(code, return_index=True, return_inverse=True)
+    return rows[first], alike
 
 
 def _run_by_plans(models: Models) -> Ints:

@@ -67,10 +67,10 @@ class Regions:
         mine = reduce(int.__or__, (self.types.get(one, 0) for one in types), 0)
         return tuple(region & mine for region in own if region & mine)
 
-    def nodes_of_each(self, kind: int) -> NDArray[np.bool_]:
-        """Return ``[r, s]``, whether node s is in the r-th region of a kind."""
+    def nodes_of_each(self, regions: Sequence[Region]) -> NDArray[np.bool_]:
+        """Return ``[r, s]``, whether node s is in the r-th of some regions."""
         nodes = self.inside.shape[1]
-        bits = [[region >> node & 1 for node in range(nodes)] for region in self.of_kind[kind]]
+        bits = [[region >> node & 1 for node in range(nodes)] for region in regions]
         return np.array(bits, dtype=np.bool_).reshape(len(bits), nodes)
 
     def together(self) -> NDArray[np.bool_]:

@@ -129,6 +129,6 @@ def test_kinds_of_jobs_meet_where_they_have_a_region_in_common(seed: int) -> Non
     common = [[any(a & b for a in one for b in other) for other in regions.of_kind] for one in regions.of_kind]
     assert regions.together().tolist() == common
     for kind, own in enumerate(regions.of_kind):
-        assert regions.nodes_of_each(kind).any(axis=0).tolist() == regions.inside[kind].tolist()
-        assert len(regions.nodes_of_each(kind)) == len(own)
+        assert regions.nodes_of_each(own).any(axis=0).tolist() == regions.inside[kind].tolist()
+        assert len(regions.nodes_of_each(own)) == len(own)
     assert np.array_equal(regions.together(), regions.together().T)
