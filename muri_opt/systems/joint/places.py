@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import reduce
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +22,7 @@ from muri_opt.systems.joint.worth import Worth
 
 _FEW_KINDS = 64
 """Needs of jobs that are left over, up to which it is looked at once whether there is room for them."""
+_GPUS_ALONE = (0, 0)
 Part = tuple[int, int]
 """A node, and GPUs of it."""
 Spot = tuple[tuple[int, int], tuple[Region, ...]]
@@ -98,6 +98,7 @@ class _Placing:
         self._borrows = self._quota.borrowed is not None
         self._limited = self._borrows or bool((amounts.U < UNLIMITED).any())
         self._rooms = RoomSets(amounts.G.tolist(), amounts.C.tolist(), amounts.M.tolist())
+        self._empty = RoomSets(amounts.G.tolist(), amounts.C.tolist(), amounts.M.tolist())
         self.free = int(amounts.G.sum())
         """GPUs that nobody has."""
         self.placed: dict[Group, Place] = {}
@@ -108,9 +109,7 @@ class _Placing:
         if self._asked:
             regions = self._regions.of_group(group)
             if regions not in self._reaches:
-                where = reduce(int.__or__, regions, 0)
-                every = enumerate(self._amounts.G.tolist())
-                self._reaches[regions] = sum([gpus for node, gpus in every if where >> node & 1])
+                self._reaches[regions] = sum([self._empty.room(_GPUS_ALONE, region) for region in regions])
             reach = self._reaches[regions]
         return reach, not self._by_plans(group[0]), bool(gpus & (gpus - 1))
 

@@ -38,7 +38,7 @@ class _Told:
         """Why jobs wait that may start in the same places, of one tenant, by plans of the same shapes."""
         self._known: dict[tuple[bool, int, PlanShape], bool] = {}
         """Whether parts of plans find room, free or in the empty cluster: many jobs ask for the same."""
-        self._reached: dict[int, int] = {}
+        self._reach: list[int] = (self._regions.inside @ left.gpus).tolist()
         """How many GPUs are free where jobs of a kind may start."""
 
     def of(self, job: int) -> Waiting:
@@ -57,7 +57,7 @@ class _Told:
         possible = [shape for shape in shapes if self._fits(self._empty, job, shape)]
         fewest = min((shape.gpus for shape in possible), default=0)
         open_to = [shape for shape in possible if self._left.has_quota(self._tenant[job], shape.gpus)]
-        free = self._reach(job)
+        free = self._reach[self._kind[job]]
         if not possible:
             detail, remedy = "none of its plans fits the empty cluster", "give it smaller plans, or enlarge the cluster"
             return WaitingReason.CAPACITY, detail, remedy
@@ -82,15 +82,6 @@ class _Told:
             known = any(rooms.fit_parts(shape.parts, region) is not None for region in regions)
             self._known[asked] = known
         return known
-
-    def _reach(self, job: int) -> int:
-        """Return how many GPUs are free where a job may start."""
-        kind = self._kind[job]
-        if kind not in self._reached:
-            regions, gpus = self._regions.of_group((job,)), self._left.gpus.tolist()
-            free = (has for node, has in enumerate(gpus) if any(region >> node & 1 for region in regions))
-            self._reached[kind] = sum(free)
-        return self._reached[kind]
 
 
 def occupy(left: Leftover, group: Placed) -> None:
