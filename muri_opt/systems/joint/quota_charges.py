@@ -13,19 +13,18 @@ from muri_opt.systems.joint.size_steps import SizeSteps
 
 _LOOKS = 32
 """How often the price of GPUs is looked for, with more quotas that bind each time; ten have been enough so far."""
-
 _ABOVE = 1 + 1e-9
-"""At a price itself a job may ask for a step that is worth just that; at a little more it does not."""
+"""At a price itself a job may ask for a step that is worth just that, at a little more it does not; and a quota whose
+price is just that of GPUs binds, too."""
 
 
 def quota_charges(offers: Offers, jobs: Ints, quotas: Quotas, gpus: int) -> Floats:
     """Return what each job pays for each of its GPUs besides their price.
 
     The jobs that a quota counts would ask for just that quota at a price of their own. Where this is above the price of
-    all GPUs, or just that, the quota binds, and they pay the difference; the others share the GPUs that are left, at a
-    price that is the lower for it, so that more quotas bind. Where all do, GPUs are for nothing: jobs that share count
-    for a quota each, so that quotas are scarcer than GPUs. Of several quotas that count a job the one of the highest
-    price does.
+    all GPUs, the quota binds, and they pay the difference; the others share the GPUs that are left, at a price that is
+    the lower for it, so that more quotas bind. Where all do, GPUs are for nothing: jobs that share count for a quota
+    each, so that quotas are scarcer than GPUs. Of several quotas that count a job the one of the highest price does.
     """
     charge = np.zeros(len(offers.kind))
     if not len(quotas.left):
@@ -40,10 +39,10 @@ def quota_charges(offers: Offers, jobs: Ints, quotas: Quotas, gpus: int) -> Floa
     line = np.lexsort((-of, prices[of]))  # of several that count a job the dearest comes last, and so it is taken
     own, given = np.zeros(len(jobs)), np.zeros(len(jobs), dtype=np.int64)
     own[row[line]], given[row[line]] = prices[of[line]] * _ABOVE, asked[line]
-    binds = own >= price
+    binds = own > price
     for _ in range(_LOOKS):
         price = steps.price(max(0, gpus - int(given[binds].sum())), ~binds)
-        before, binds = binds, own >= price
+        before, binds = binds, own > price
         if (binds == before).all():
             break
     charge[jobs] = np.maximum(0.0, own - price)

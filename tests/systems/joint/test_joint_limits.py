@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from bound_joint_rounds import TENANTS, offers_of, with_cpus, with_tenants
 from joint_rounds import large_joint_round
+from msgspec.structs import replace
 
-from muri_opt import policy_from
+from muri_opt import Cluster, Job, Node, Round, policy_from
 from muri_opt.systems.joint.capacity_charges import Capacities, capacity_charges, within
 from muri_opt.systems.joint.consumption import Consumption, members_of
 from muri_opt.systems.joint.home_room import usable_gpus
@@ -39,6 +40,35 @@ def test_at_the_charges_jobs_alone_ask_for_no_more_than_their_quota(seed, part):
     assert asked.sum() <= 128
     binds = counted.T @ asked_for(offers, np.zeros(250), 128) > amounts.U
     assert (charge > 0).any() == binds.any()
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_where_all_quotas_bind_gpus_are_for_nothing(seed):
+    """Quotas of all GPUs together: the last that binds has just the price of GPUs before."""
+    round_ = with_tenants(large_joint_round(seed, jobs=250, nodes=15), seed, 1 / TENANTS)
+    offers, amounts = offers_of(round_), round_.amounts
+    assert amounts.U.sum() == 120
+    charge = quota_charges(offers, np.arange(250), Quotas.of(round_), 120)
+    paid = offers.alone(np.arange(250)) - charge[:, None] * offers.counts
+    asked = offers.counts[paid.argmax(axis=1)]
+    for tenant, quota in enumerate(amounts.U.tolist()):
+        mine = amounts.tenant == tenant
+        assert asked[mine].sum() <= quota
+        cheaper = paid + 0.001 * charge[:, None] * offers.counts
+        assert offers.counts[cheaper[mine].argmax(axis=1)].sum() > quota
+
+
+def test_a_quota_that_binds_just_at_the_price_of_gpus_binds():
+    """Of jobs on one GPU each those of the first tenant get their four, which leaves the other just its own four."""
+    job = Job(id="-", gpus=1, iteration_seconds=1.0)
+    jobs = tuple(replace(job, id=f"j{at}", remaining_iterations=100 + 7 * at, submitted=0.0) for at in range(20))
+    round_ = Round(cluster=Cluster(nodes=(Node(id="n", gpus=8),)), jobs=jobs)
+    of = np.arange(20) // 10
+    counted = Consumption.of_lines([(int(tenant),) for tenant in of], 2)
+    charge = quota_charges(offers_of(round_), np.arange(20), Quotas(left=np.array([4, 4]), counted=counted), 8)
+    assert (charge > 0).all()
+    paid = offers_of(round_).alone(np.arange(20)) - charge[:, None] * offers_of(round_).counts
+    assert [int((paid[of == tenant].argmax(axis=1) > 0).sum()) for tenant in (0, 1)] == [4, 4]
 
 
 def test_who_has_no_quota_pays_nothing_and_others_share_what_is_left():
