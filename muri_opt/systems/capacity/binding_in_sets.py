@@ -5,7 +5,7 @@ All rules that bind are told: those that bar it from nodes with GPUs, its shape,
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from functools import cached_property
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -26,6 +26,7 @@ from muri_opt.systems.capacity.released import demand_of
 from muri_opt.systems.capacity.rooms_in_sets import Needs, RoomsInSets
 from muri_opt.systems.capacity.shaped_fit import only_where
 
+_NO_NODES: Final[Ints] = np.zeros(0, dtype=np.int64)
 _LOST: Final = "it is lost: it ran on a node that is down"
 
 
@@ -60,24 +61,20 @@ def kept_back(round_: Round, job: int, otherwise: Binding | None = None) -> Bind
     return Binding(reason, "; ".join(said), " and ".join(remedies), quota, room)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Part:
-    """The ``nodes`` where some jobs may start: GPUs that are ``free`` there, and what is ``lacking`` besides."""
+    """The ``nodes`` where some jobs may start, and the GPUs that are ``free`` there."""
 
-    nodes: Ints
-    free: int
-    lacking: LackingAmounts
-    _holders: Holders
+    def __init__(self, round_: Round, left: Leftover, holders: Holders, demand: Demand) -> None:
+        self._round, self._left, self._holders, self._demand = round_, left, holders, demand
+        self.nodes = demand.sets[0] if len(demand.sets) == 1 else np.concatenate([_NO_NODES, *demand.sets])
+        self.free = int(left.gpus[self.nodes].sum())
 
-    @classmethod
-    def of(cls, round_: Round, left: Leftover, holders: Holders, demand: Demand) -> _Part:
-        """Return the part of the cluster that a demand asks for."""
-        nodes = np.concatenate([np.zeros(0, dtype=np.int64), *demand.sets])
-        here = only_where(left.gpus, demand)
-        lacking = LackingAmounts(round_, left, holders, here)
-        return cls(nodes=nodes, free=int(here.sum()), lacking=lacking, _holders=holders)
+    @cached_property
+    def lacking(self) -> LackingAmounts:
+        """What lacks there besides GPUs."""
+        return LackingAmounts(self._round, self._left, self._holders, only_where(self._left.gpus, self._demand))
 
-    @property
+    @cached_property
     def holders(self) -> list[tuple[str, int]]:
         """The jobs that hold most of its GPUs."""
         return most_holders(self._holders, self.nodes)
@@ -165,7 +162,7 @@ class BindingInSets:
 
     def _part(self, demand: Demand) -> _Part:
         if demand not in self._parts:
-            self._parts[demand] = _Part.of(self._round, self._left, self._holders, demand)
+            self._parts[demand] = _Part(self._round, self._left, self._holders, demand)
         return self._parts[demand]
 
     def _never(self, job: int, demand: Demand, room: Ints, asks: int) -> str:
@@ -178,7 +175,7 @@ class BindingInSets:
     def _now(self, job: int, demand: Demand, needs: Needs, asks: int, limit: int) -> str:
         """Return what is free where a job may start, what it lacks there, and which rules bar it from other nodes."""
         part = self._part(demand)
-        lacking = part.lacking.of(job, int(self._rooms.of(needs)[part.nodes].sum()))
+        lacking = part.lacking.of(job, int(self._rooms.of(needs)[part.nodes].sum())) if any(needs) else []
         words = f"{part.free} are free where it may start"
         words += named_holders(part.holders, asks - part.free) if asks > part.free else _asked(demand)
         if self._consolidate and asks <= part.free:
