@@ -34,8 +34,8 @@ class Offers:
     groups are looked at with first, at the places ``grid`` among the counts; ``stages[r, t, k]`` the time of stage r of
     model t on ``counts[k]`` GPUs, infinite where it cannot have them. ``charge[j]`` is what job j pays for each of its
     GPUs besides, where a quota binds. Of equal ones the first ``submitted`` comes first. Where jobs ask for certain
-    nodes, those of the places ``spot`` j and k may share if ``meet[j, k]``. They are ``full`` if nobody runs faster in
-    a group than alone.
+    nodes, those of the places ``spot`` j and k may share if ``meet[j, k]``; if ``nested[j, k]`` they may do so wherever
+    one of them may be alone. They are ``full`` if nobody runs faster in a group than alone.
     """
 
     kind: Ints
@@ -51,6 +51,7 @@ class Offers:
     submitted: Floats
     spot: Ints
     meet: NDArray[np.bool_] | None
+    nested: NDArray[np.bool_] | None
     full: bool
 
     @classmethod
@@ -75,6 +76,7 @@ class Offers:
             submitted=np.array([job.submitted or 0.0 for job in round_.jobs]),
             spot=regions.kind,
             meet=regions.together() if regions.are_asked else None,
+            nested=regions.nested() if regions.are_asked else None,
             full=rules.full,
         )
 

@@ -38,12 +38,15 @@ def place_groups(
     groups: Sequence[Group],
     gpus: Sequence[int],
     stays: Sequence[Stay],
+    worth_of_gpus: Sequence[float] | None = None,
     among: frozenset[int] | None = None,
     fixed: Mapping[Group, Place] | None = None,
 ) -> dict[Group, Place]:
     """Return GPUs of nodes of the groups that find a place beside those ``fixed``: who saves most by staying first.
 
-    Jobs that run by plans come before others of their size, as they need nodes with room for whole parts. Where CPUs,
+    Then come those that have fewest GPUs to start on; of these, if it is said what groups are worth for each GPU, those
+    worth most, and then the largest. Jobs that run by plans come before others, as they need nodes with room for whole
+    parts. Where CPUs,
     memory or a quota leave no room, a group gets the next smaller number of GPUs that all its members can have. Jobs
     that are left over, of those ``among`` some if they are named, are tried alone at last, those of the most value for
     a GPU first.
@@ -51,9 +54,10 @@ def place_groups(
     placing = _Placing(round_, models)
     if fixed:
         placing.hold(fixed)
+    each = worth_of_gpus or [0.0] * len(groups)
     keys = [
-        (-saved, *placing.hardest(group, size), -size, group)
-        for group, size, (saved, _) in zip(groups, gpus, stays, strict=True)
+        (-saved, placing.reach(group), -worth, *placing.hardest(group, size), -size, group)
+        for group, size, (saved, _), worth in zip(groups, gpus, stays, each, strict=True)
     ]
     line = sorted(range(len(groups)), key=keys.__getitem__)
     homes = [(groups[at], gpus[at], home) for at in line if (home := stays[at][1]) is not None]
@@ -64,6 +68,13 @@ def place_groups(
     for job in placing.left_over(worth, among):
         placing.place((job,), placing.free, None)
     return placing.placed
+
+
+def has_scarce_nodes(round_: Round) -> bool:
+    """Return whether groups may find no room though GPUs are free: for CPUs, memory, or where they may start."""
+    amounts = round_.amounts
+    needs = (amounts.c, amounts.C), (amounts.m, amounts.M)
+    return Regions.of(round_).are_asked or any(need.any() and (has < UNLIMITED).any() for need, has in needs)
 
 
 def place_in_turn(
@@ -103,15 +114,18 @@ class _Placing:
         """GPUs that nobody has."""
         self.placed: dict[Group, Place] = {}
 
-    def hardest(self, group: Group, gpus: int) -> tuple[int, bool, bool]:
-        """Return what to sort groups by before their size: few GPUs where they may be, plans, and powers of two."""
-        reach = 0
-        if self._asked:
-            regions = self._regions.of_group(group)
-            if regions not in self._reaches:
-                self._reaches[regions] = sum([self._empty.room(_GPUS_ALONE, region) for region in regions])
-            reach = self._reaches[regions]
-        return reach, not self._by_plans(group[0]), bool(gpus & (gpus - 1))
+    def reach(self, group: Group) -> int:
+        """Return how many GPUs there are where a group may start, where that is not anywhere."""
+        if not self._asked:
+            return 0
+        regions = self._regions.of_group(group)
+        if regions not in self._reaches:
+            self._reaches[regions] = sum([self._empty.room(_GPUS_ALONE, region) for region in regions])
+        return self._reaches[regions]
+
+    def hardest(self, group: Group, gpus: int) -> tuple[bool, bool]:
+        """Return what to sort groups by before their size: plans, and powers of two."""
+        return not self._by_plans(group[0]), bool(gpus & (gpus - 1))
 
     def _by_plans(self, job: int) -> bool:
         return self._planned and self._models.runs_by_plans(job)

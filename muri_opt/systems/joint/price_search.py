@@ -34,14 +34,16 @@ Group = tuple[int, ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Found:
-    """Groups with their GPUs, what all of them add, and the price of a GPU at which they were found.
+    """Groups with their GPUs, what each and all of them add, and the price of a GPU at which they were found.
 
-    The groups are in ``parts``, arrays with the jobs of one in each row. ``shared`` are all groups of several jobs that
-    were formed, those without GPUs too. They are ``rough`` if a search that is not quick would have gone on.
+    What they add is less by what their jobs pay besides the price. The groups are in ``parts``, arrays with the jobs of
+    one in each row. ``shared`` are all groups of several jobs that were formed, those without GPUs too. They are
+    ``rough`` if a search that is not quick would have gone on.
     """
 
     parts: list[Ints]
     gpus: Ints
+    values: Floats
     value: float
     price: float
     shared: list[Ints]
@@ -54,6 +56,10 @@ class Found:
     def sizes(self) -> dict[Group, int]:
         """Return the GPUs of each group."""
         return dict(zip(self.groups(), self.gpus.tolist(), strict=True))
+
+    def each_gpu(self) -> dict[Group, float]:
+        """Return what each group adds for each of its GPUs."""
+        return dict(zip(self.groups(), (self.values / self.gpus).tolist(), strict=True))
 
 
 def search(
@@ -110,14 +116,18 @@ def search(
 
 
 def _at_once(offers: Offers, order: Ints, alone: Floats, gpus: int, dearer: float) -> Found:
-    """Return the groups of very many jobs at one price of a GPU, in blocks of jobs of about the same period."""
+    """Return the groups of very many jobs at one price of a GPU, in blocks of jobs of about the same period.
+
+    Jobs that ask for certain nodes share only if one of them may start wherever the other may: in a group that none of
+    its jobs alone would have confined so much, they would crowd few nodes.
+    """
     cheapest, chosen = price_of(alone, offers.counts, gpus)
     price = dearer * cheapest
     profit = alone[:, 1:] - price * offers.counts[1:]
     wanted = profit.argmax(axis=1) + 1
     never = np.flatnonzero(alone[np.arange(len(order)), wanted] <= 0)
     wanted[never] = (alone[never, 1:] / offers.counts[1:]).argmax(axis=1) + 1
-    coarse = replace(offers, grid=offers.grid[powers_of_two(offers.sizes)])
+    coarse = replace(offers, grid=offers.grid[powers_of_two(offers.sizes)], meet=offers.nested)
     gained = np.zeros(len(offers.kind))
     gained[order] = np.maximum(0.0, profit.max(axis=1))
     reach = Reach.at(price, coarse, rows_of_similar_periods(offers, order, wanted), gained)
@@ -135,9 +145,11 @@ def rows_of_similar_periods(offers: Offers, order: Ints, wanted: Ints) -> Ints:
     """Return jobs in rows, -1 where the last has fewer, by their periods on the counts of GPUs at places ``wanted``.
 
     Jobs that take turns wait for the slowest, so that partners are of similar periods: those of a factor of two go
-    together, in the order that they have.
+    together, of these those that ask for the same nodes, in the order that they have.
     """
     period = np.floor(-np.log2(offers.rate[offers.kind[order], wanted]))
+    if offers.meet is not None:
+        period = period * len(offers.meet) + offers.spot[order]
     width = max(1, min(_SMALL_BLOCK, len(order)))
     line = np.append(order[np.argsort(period, kind="stable")], np.full(-len(order) % width, -1, dtype=np.int64))
     return line.reshape(-1, width)
@@ -174,11 +186,13 @@ def sized(offers: Offers, order: Ints, alone: Floats, groups: list[Ints], gpus: 
     value = np.concatenate([*(offers.groups(some) for some in groups), alone[rows]])
     sizes, price = best_sizes(value, offers.counts, gpus)
     run = np.flatnonzero(sizes)
+    values = value[run, sizes[run]]
     cut = np.split(sizes > 0, np.cumsum([len(part) for part in parts[:-1]]))
     return Found(
         parts=[part[given] for part, given in zip(parts, cut, strict=True)],
         gpus=offers.counts[sizes[run]],
-        value=float(value[run, sizes[run]].sum()),
+        values=values,
+        value=float(values.sum()),
         price=price,
         shared=groups,
     )

@@ -18,7 +18,7 @@ from muri_opt.systems.joint.group_value import Group, Place
 from muri_opt.systems.joint.home_room import usable_gpus
 from muri_opt.systems.joint.job_model import Floats
 from muri_opt.systems.joint.offers import Offers
-from muri_opt.systems.joint.places import Stay, place_groups
+from muri_opt.systems.joint.places import Stay, has_scarce_nodes, place_groups
 from muri_opt.systems.joint.price_search import BLOCK, DEARER, Found, search
 from muri_opt.systems.joint.quota_charges import quota_charges
 from muri_opt.systems.joint.quotas import Quotas
@@ -86,11 +86,13 @@ class _Search:
     def at(self, paid: Floats) -> Searched:
         """Return what is found where each job pays so much for a GPU, and for CPUs and memory besides if they bind."""
         found = self._found(paid)
-        first = self._placed(found, paid)
+        first = self._better_placed(found, paid)
         if within(found, self.resources):
             return first
         offers = replace(self.offers, charge=paid)
-        return self._better(first, paid + capacity_charges(offers, self.jobs, found, self.resources))
+        other = paid + capacity_charges(offers, self.jobs, found, self.resources)
+        again = self._better_placed(self._found(other, _NOT_DEARER), other)
+        return max(first, again, key=lambda one: one.value)
 
     def at_once(self, quotas: Quotas) -> Steps[Searched]:
         """Yield what is found of very many jobs: where quotas bind by what jobs alone would pay for them at first.
@@ -112,19 +114,23 @@ class _Search:
             return first
         look_at_clock()
         other = capacity_charges(self.offers, self.jobs, found, self.resources.and_of(quotas.left, quotas.counted))
-        return self._better(first, other)
-
-    def _better(self, first: Searched, other: Floats) -> Searched:
-        """Return what was found, or what is found with other charges if that is worth more."""
-        return max(first, self._placed(self._found(other, _NOT_DEARER), other), key=lambda one: one.value)
+        again = self._placed(self._found(other, _NOT_DEARER), other)
+        return max(first, again, key=lambda one: one.value)
 
     def _found(self, paid: Floats, dearer: float = DEARER) -> Found:
         offers = replace(self.offers, charge=paid)
         return search(offers, self.gpus, self.among, self.groups, dearer=dearer, quick=self.state.case.quick)
 
-    def _placed(self, found: Found, paid: Floats) -> Searched:
-        placed = placed_beside(self.state, self.kept, found.sizes())
+    def _placed(self, found: Found, paid: Floats, *, largest: bool = False) -> Searched:
+        placed = placed_beside(self.state, self.kept, found, largest=largest)
         return Searched(state=self.state, placed=placed, found=found, charge=paid)
+
+    def _better_placed(self, found: Found, paid: Floats) -> Searched:
+        """Return groups placed in the better of two orders, those worth most first or the largest."""
+        worth_most = self._placed(found, paid)
+        if not has_scarce_nodes(self.state.case.round_):
+            return worth_most
+        return max(worth_most, self._placed(found, paid, largest=True), key=lambda one: one.value)
 
 
 def searched(
@@ -172,13 +178,20 @@ def searching(
     return best
 
 
-def placed_beside(state: State, kept: Mapping[Group, Held], groups: Mapping[Group, int]) -> dict[Group, Place]:
-    """Return GPUs of nodes of groups: those kept where they are, those that can go on as they are there, too."""
+def placed_beside(
+    state: State, kept: Mapping[Group, Held], found: Found, *, largest: bool = False
+) -> dict[Group, Place]:
+    """Return GPUs of nodes of groups: those kept where they are, those that can go on as they are there, too.
+
+    Where not all may find room, those worth most for a GPU come first, or the ``largest``.
+    """
     case = state.case
-    sizes = {group: _gpus(held) for group, held in kept.items() if group not in state.fixed} | dict(groups)
+    sizes = {group: _gpus(held) for group, held in kept.items() if group not in state.fixed} | found.sizes()
     stays = [_stay(state, group, gpus) for group, gpus in sizes.items()]
-    groups_, gpus = [*sizes], [*sizes.values()]
-    return place_groups(case.round_, case.models, case.worth, groups_, gpus, stays, state.among, state.fixed)
+    each = {} if largest or not has_scarce_nodes(case.round_) else found.each_gpu()
+    first = [each.get(group, 0.0) for group in sizes]
+    groups, gpus = [*sizes], [*sizes.values()]
+    return place_groups(case.round_, case.models, case.worth, groups, gpus, stays, first, state.among, state.fixed)
 
 
 def _stay(state: State, group: Group, gpus: int) -> Stay:

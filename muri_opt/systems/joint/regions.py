@@ -78,6 +78,12 @@ class Regions:
         bits = np.packbits(self.inside, axis=1)
         return np.asarray((bits[:, None, :] & bits).any(axis=2))
 
+    def nested(self) -> NDArray[np.bool_]:
+        """Return of which two kinds of jobs one may start wherever the other may, and the other somewhere."""
+        bits = np.packbits(self.inside, axis=1)
+        beyond = (bits[:, None, :] & ~bits).any(axis=2)  # [j, k]: j may start where k may not
+        return np.asarray(~(beyond & beyond.T) & self.together())
+
 
 def _common(some: tuple[Region, ...], others: tuple[Region, ...]) -> tuple[Region, ...]:
     return tuple(dict.fromkeys(one & other for one in some for other in others if one & other))

@@ -232,7 +232,7 @@ def _others(look: _Look, wishes: _Wishes, anew: Searched, *, least: int) -> Iter
     state, fixed = look.state, look.beside.fixed
     as_new = anew.placed
     if state is not anew.state:  # what runs has changed since, and with it who can stay
-        as_new = placed_beside(state, fixed, anew.found.sizes())
+        as_new = placed_beside(state, fixed, anew.found)
     yield as_new, state.held_after(as_new) != state.held
     groups = [group for group in look.kept if group not in fixed]
     lacks = _lacks(look.going_on, wishes, {group: look.kept[group] for group in groups})
