@@ -57,9 +57,10 @@ class Found:
         """Return the GPUs of each group."""
         return dict(zip(self.groups(), self.gpus.tolist(), strict=True))
 
-    def each_gpu(self) -> dict[Group, float]:
+    def each_gpu(self) -> list[float]:
         """Return what each group adds for each of its GPUs."""
-        return dict(zip(self.groups(), (self.values / self.gpus).tolist(), strict=True))
+        each: list[float] = (self.values / self.gpus).tolist()
+        return each
 
 
 def search(

@@ -186,10 +186,13 @@ def placed_beside(
     Where not all may find room, those worth most for a GPU come first, or the ``largest``.
     """
     case = state.case
-    sizes = {group: _gpus(held) for group, held in kept.items() if group not in state.fixed} | found.sizes()
+    wanted = found.sizes()
+    sizes = {group: _gpus(held) for group, held in kept.items() if group not in state.fixed} | wanted
     stays = [_stay(state, group, gpus) for group, gpus in sizes.items()]
-    each = {} if largest or not has_scarce_nodes(case.round_) else found.each_gpu()
-    first = [each.get(group, 0.0) for group in sizes]
+    first = None
+    if not largest and has_scarce_nodes(case.round_):
+        each = dict(zip(wanted, found.each_gpu(), strict=True))
+        first = [each.get(group, 0.0) for group in sizes]
     groups, gpus = [*sizes], [*sizes.values()]
     return place_groups(case.round_, case.models, case.worth, groups, gpus, stays, first, state.among, state.fixed)
 

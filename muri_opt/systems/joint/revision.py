@@ -62,7 +62,7 @@ def revising(state: State, offers: Offers, beside: Beside, groups: list[Ints] | 
     """
     case = state.case
     many = len(case.models) > _MANY
-    look = _Look(state, offers, beside, case.left_by_restart(), case.more_by_going_on())
+    look = _Look(state, offers, beside)
     if look.kept_beside and (many or case.quick):
         yield look.first
     steps = searching(state, offers, beside.fixed, beside.among)
@@ -71,7 +71,7 @@ def revising(state: State, offers: Offers, beside: Beside, groups: list[Ints] | 
         anew = max(anew, searched(state, offers, {}, None, groups), key=lambda one: one.value)
     if many and int(state.runs.sum()) == sum(map(len, beside.fixed)):
         return anew.placed
-    wishes = _Wishes.of(offers, anew, look.left)
+    wishes = _Wishes.of(offers, anew, case.left_by_restart())
     chosen: Placed = {}
     reached = -1
     for _ in range(_LOOKS):
@@ -106,26 +106,21 @@ def _each_placed(steps: Steps[Searched]) -> Generator[Placed, None, Searched]:
 
 @dataclass(frozen=True, eq=False)
 class _Look:
-    """What runs, and what is decided beside it before anything is given up.
-
-    A job that runs is worth ``left[j]`` times as much if it is changed, and ``stays[j]`` times as much if it goes on.
-    """
+    """What runs, and what is decided beside it before anything is given up."""
 
     state: State
     offers: Offers
     beside: Beside
-    left: Floats
-    stays: Floats
 
     @cached_property
     def going_on(self) -> Offers:
         """What jobs offer if those that run go on."""
-        return _times(self.offers, self.state, self.stays)
+        return _times(self.offers, self.state, self.state.case.more_by_going_on())
 
     @cached_property
     def changed(self) -> Offers:
         """What jobs offer if those that run are changed."""
-        return _times(self.offers, self.state, self.left)
+        return _times(self.offers, self.state, self.state.case.left_by_restart())
 
     @cached_property
     def kept(self) -> dict[Group, Held]:

@@ -14,8 +14,8 @@ from muri_opt.systems.joint.partners import Blocks, heaviest_first
 from muri_opt.systems.joint.price_search import powers_of_two, rows_of_similar_periods, sized
 from muri_opt.systems.joint.sizes import price_of
 
-_SAMPLE = 128
-"""Jobs that are looked at, at most: two rows of those that may share."""
+_SAMPLE = 64
+"""Jobs that are looked at, at most: a row of those that may share."""
 _FURTHER = 1.4
 """How many times as much of all but GPUs is asked for if pairs that share may be joined by further jobs, as a guess."""
 
