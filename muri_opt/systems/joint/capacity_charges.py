@@ -75,13 +75,21 @@ def capacity_charges(offers: Offers, jobs: Ints, found: Found, limits: Capacitie
         free[some] = False
     alone = jobs[free[jobs]]
     value = np.concatenate([*(offers.groups(some) for some in found.shared), offers.alone(alone)])
+    usual = found.value / max(1, int(found.gpus.sum()))  # for a GPU, where none is scarce
+    members = _flat([*found.shared, alone[:, None]])
+    return charges_of(value, offers.float_counts, members, limits, max(found.price, usual / 2))
+
+
+def charges_of(value: Floats, counts: Floats, members: tuple[Ints, Ints], limits: Capacities, first: float) -> Floats:
+    """Return the same by groups that add ``value[u, k]`` with ``counts[k]`` GPUs, and a ``first`` price of a GPU.
+
+    ``members`` are those of the groups one after another, and how many each has.
+    """
     gpus = float(limits.left[0])
     unit = gpus / np.maximum(limits.left[1:], 1.0)  # so that there is as much of everything as there are GPUs
-    needs = limits.consumption.of_groups(*_flat([*found.shared, alone[:, None]]))
+    needs = limits.consumption.of_groups(*members)
     needs = replace(needs, each=needs.each * unit[needs.what])
-    usual = found.value / max(1, int(found.gpus.sum()))  # for a GPU, where none is scarce
-    prices = _prices(value, offers.float_counts, needs, gpus, max(found.price, usual / 2))
-    return limits.consumption.cost(prices * unit)
+    return limits.consumption.cost(_prices(value, counts, needs, gpus, first) * unit)
 
 
 def _prices(value: Floats, counts: Floats, needs: Consumption, left: float, first: float) -> Floats:

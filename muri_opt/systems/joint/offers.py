@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -89,19 +89,6 @@ class Offers:
     def float_counts(self) -> Floats:
         """The counts as floats: to multiply many floats by whole numbers takes twice as long."""
         return self.counts.astype(np.float64)
-
-    def in_twos(self, at: Ints) -> Offers:
-        """Return the offers of jobs alone and in twos on counts of GPUs at some places only."""
-        at = np.append(0, at)
-        rate, stages = self.rate.take(at, axis=1), self.stages.take(at, axis=2)
-        return replace(
-            self,
-            counts=self.counts[at],
-            rate=rate,
-            stages=stages,
-            grid=np.arange(1, len(at)),
-            most_jobs=min(2, self.most_jobs),
-        )
 
     def alone(self, jobs: Ints) -> Floats:
         """Return ``[..., k]``, what each of the jobs adds alone on ``counts[k]`` GPUs, 0 where it cannot have them."""

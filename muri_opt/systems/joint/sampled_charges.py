@@ -7,37 +7,38 @@ from math import ceil
 import numpy as np
 
 from muri_opt.rounds.amounts import Ints
-from muri_opt.systems.joint.capacity_charges import Capacities, capacity_charges, within
+from muri_opt.systems.joint.capacity_charges import Capacities, charges_of
 from muri_opt.systems.joint.job_model import Floats
 from muri_opt.systems.joint.offers import Offers
-from muri_opt.systems.joint.partners import Blocks, heaviest_first
-from muri_opt.systems.joint.price_search import powers_of_two, rows_of_similar_periods, sized
+from muri_opt.systems.joint.price_search import powers_of_two
 from muri_opt.systems.joint.sizes import price_of
 
-_SAMPLE = 64
-"""Jobs that are looked at, at most: a row of those that may share."""
-_FURTHER = 1.4
-"""How many times as much of all but GPUs is asked for if pairs that share may be joined by further jobs, as a guess."""
+_SAMPLE = 256
+"""Jobs that are looked at, at most."""
+_MORE = 0.7
+"""How much more of all but GPUs is taken with a GPU by jobs that may share than by one alone, as a guess."""
 
 
 def sampled_charges(offers: Offers, jobs: Ints, limits: Capacities) -> Floats | None:
     """Return what each job pays for all but GPUs that it takes with each of its GPUs; ``None`` if there seems enough.
 
-    One job of several is looked at, in the order of value for a GPU, and the same part of what there is. They run alone
-    or in twos, on powers of two of GPUs.
+    One job of several is looked at, in the order of value for a GPU, and the same part of what there is. They run
+    alone, on powers of two of GPUs, and if they may share with as much less of all else as sharing would take.
     """
     if limits.of_gpus_alone or not len(offers.grid):
         return None
-    few = offers.in_twos(offers.grid[powers_of_two(offers.sizes)])
+    at = np.append(0, offers.grid[powers_of_two(offers.sizes)])
+    counts, value = offers.counts[at], offers.alone(jobs).take(at, axis=1)
+    density = (value[:, 1:] / counts[1:]).max(axis=1, initial=0.0)
     every = ceil(len(jobs) / _SAMPLE)
-    value = few.alone(jobs)
-    density = (value[:, 1:] / few.float_counts[1:]).max(axis=1, initial=0.0)
     line = np.argsort(-density, kind="stable")[every // 2 :: every]
     line = line[density[line] > 0]
-    some, alone, gpus = jobs[line], value[line], int(limits.left[0]) // every
-    price, asked = price_of(alone, few.counts, gpus)
-    rows = rows_of_similar_periods(few, some, np.where(asked, asked, (alone[:, 1:] > 0).argmax(axis=1) + 1))
-    groups = Blocks(few, rows, heaviest_first).groups(price)
-    part = limits.part(every, _FURTHER if groups and offers.most_jobs > 2 else 1.0)
-    found = sized(few, some, alone, groups, gpus)
-    return None if within(found, part) else capacity_charges(few, some, found, part)
+    some, alone, single = jobs[line], value[line], np.ones(len(line), dtype=np.int64)
+    together = float(offers.shares[some].mean()) if len(some) and offers.most_jobs > 1 else 0.0
+    part = limits.part(every, 1 + _MORE * together)
+    price, sizes = price_of(alone, counts, int(part.left[0]))
+    gpus = counts[sizes]
+    if (part.asked(some, single, gpus) <= part.left).all():
+        return None
+    usual = alone[np.arange(len(line)), sizes].sum() / max(1, int(gpus.sum()))
+    return charges_of(alone, counts.astype(np.float64), (some, single), part, max(price, usual / 2))
