@@ -76,6 +76,7 @@ def in_a_new_process(order: str, hash_seed: str) -> str:
     return told.stdout
 
 
+@pytest.mark.slow
 def test_other_processes_give_the_same_bytes_in_any_order_and_under_load() -> None:
     quiet = in_a_new_process("forwards", "1")
     with spinning(os.cpu_count() or 1):
