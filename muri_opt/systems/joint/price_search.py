@@ -18,6 +18,8 @@ from muri_opt.systems.joint.sizes import best_sizes, price_of
 BLOCK = 192
 """Jobs that are all looked at as partners of each other; more are looked at in smaller blocks."""
 _SMALL_BLOCK = 64
+_PAYING_BLOCK = 48
+"""The same where jobs pay for more than GPUs: then fewer share, and as much is found with fewer to choose from."""
 _PASSES = 7
 _PER_GPU = 3
 """Jobs that are looked at for each GPU there is, those of the most value for a GPU: hardly more can run on them."""
@@ -151,7 +153,7 @@ def rows_of_similar_periods(offers: Offers, order: Ints, wanted: Ints) -> Ints:
     period = np.floor(-np.log2(offers.rate[offers.kind[order], wanted]))
     if offers.meet is not None:
         period = period * len(offers.meet) + offers.spot[order]
-    width = max(1, min(_SMALL_BLOCK, len(order)))
+    width = max(1, min(_PAYING_BLOCK if offers.charge.any() else _SMALL_BLOCK, len(order)))
     line = np.append(order[np.argsort(period, kind="stable")], np.full(-len(order) % width, -1, dtype=np.int64))
     return line.reshape(-1, width)
 
