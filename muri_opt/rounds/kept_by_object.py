@@ -71,16 +71,28 @@ class KeptByObject(Generic[V]):
         unknown = [place for place, one in enumerate(found) if one is None]
         if unknown:
             first = _first_places(keys, unknown)
+            if not first and len(unknown) == len(keys):  # as in a first round
+                return self._new(keys, things, list(read(unknown)))
             places = sorted(first.values()) if first else unknown
             new = list(zip([things[place] for place in places], read(places), strict=True))
             for place, one in zip(places, new, strict=True):
                 found[place] = one
             for place in unknown if first else ():
                 found[place] = found[first[keys[place]]]
-            if len(self._used) + len(new) > self._most:
-                self._before, self._used = self._used, {}
+            self._make_room(len(new))
             self._used.update(zip([keys[place] for place in places], new, strict=True))
         return [one[1] for one in found if one is not None]
+
+    def _new(self, keys: Sequence[_Identities], things: Sequence[object], values: list[V]) -> list[V]:
+        """Keep the values of things of which none was known, all of different keys, and return them."""
+        self._make_room(len(keys))
+        self._used.update(zip(keys, zip(things, values, strict=True), strict=True))
+        return values
+
+    def _make_room(self, more: int) -> None:
+        """Count what was used so far as used before, if with so many ``more`` it is too much."""
+        if len(self._used) + more > self._most:
+            self._before, self._used = self._used, {}
 
     def _found(self, keys: Sequence[_Key]) -> list[tuple[object, V] | None]:
         """Return what is kept by keys; what was kept before is used again."""

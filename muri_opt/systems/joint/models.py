@@ -136,14 +136,17 @@ def _known(jobs: Sequence[Job], *, full: bool, powers: bool) -> list[_Known]:
     """Return the rows of jobs and the plans they run by, from a round before if they kept their tables or plans."""
     known = _KNOWN[full, powers]
     known.expect(len(jobs))
-    return known.all_of([_key(job) for job in jobs], jobs, lambda places: _read(jobs, places, full=full, powers=powers))
+    return known.all_of(_keys(jobs), jobs, lambda places: _read(jobs, places, full=full, powers=powers))
 
 
-def _key(job: Job) -> tuple[int, *tuple[Hashable, ...]]:
-    """Return what the model of a job depends on: the very table and stages, or plans, that it keeps, and numbers."""
-    if job.plans is not None:
-        return id(job.plans), job.gpus, job.cpus, job.memory_gib, job.guarantee
-    return id(job.scaling), id(job.stage_seconds), job.gpus, job.iteration_seconds
+def _keys(jobs: Sequence[Job]) -> list[tuple[int, *tuple[Hashable, ...]]]:
+    """Return what the models of jobs depend on: the very table and stages, or plans, that each keeps, and numbers."""
+    return [
+        (id(job.scaling), id(job.stage_seconds), job.gpus, job.iteration_seconds)
+        if job.plans is None
+        else (id(job.plans), job.gpus, job.cpus, job.memory_gib, job.guarantee)
+        for job in jobs
+    ]
 
 
 def _read(jobs: Sequence[Job], places: Sequence[int], *, full: bool, powers: bool) -> list[_Known]:

@@ -13,7 +13,7 @@ from muri_opt.systems.joint.offers import Offers
 from muri_opt.systems.joint.price_search import powers_of_two
 from muri_opt.systems.joint.sizes import price_of
 
-_SAMPLE = 256
+_SAMPLE = 128
 """Jobs that are looked at, at most."""
 _MORE = 0.7
 """How much more of all but GPUs is taken with a GPU by jobs that may share than by one alone, as a guess."""
