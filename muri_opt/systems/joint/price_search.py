@@ -122,7 +122,8 @@ def _at_once(offers: Offers, order: Ints, alone: Floats, gpus: int, dearer: floa
     """Return the groups of very many jobs at one price of a GPU, in blocks of jobs of about the same period.
 
     Jobs that ask for certain nodes share only if one of them may start wherever the other may: in a group that none of
-    its jobs alone would have confined so much, they would crowd few nodes.
+    its jobs alone would have confined so much, they would crowd few nodes. Where most pay more for all else than for
+    GPUs, no third job joins: each would take as much of that.
     """
     cheapest, chosen = price_of(alone, offers.counts, gpus)
     price = dearer * cheapest
@@ -130,12 +131,13 @@ def _at_once(offers: Offers, order: Ints, alone: Floats, gpus: int, dearer: floa
     wanted = profit.argmax(axis=1) + 1
     never = np.flatnonzero(alone[np.arange(len(order)), wanted] <= 0)
     wanted[never] = (alone[never, 1:] / offers.counts[1:]).argmax(axis=1) + 1
-    coarse = replace(offers, grid=offers.grid[powers_of_two(offers.sizes)], meet=offers.nested)
+    most = 2 if np.median(offers.charge[order]) > cheapest else offers.most_jobs
+    coarse = replace(offers, grid=offers.grid[powers_of_two(offers.sizes)], meet=offers.nested, most_jobs=most)
     gained = np.zeros(len(offers.kind))
     gained[order] = np.maximum(0.0, profit.max(axis=1))
     reach = Reach.at(price, coarse, rows_of_similar_periods(offers, order, wanted), gained)
     blocks = Blocks(coarse, reach.jobs, heaviest_first, reach)
-    groups = blocks.groups(price, _KEPT_AT_ONCE if offers.most_jobs > 2 else 1.0)
+    groups = blocks.groups(price, _KEPT_AT_ONCE if most > 2 else 1.0)
     found = sized(offers, order, alone, groups, gpus)
     gains = alone[np.arange(len(order)), chosen] - cheapest * offers.counts[chosen]
     above = (cheapest * gpus + gains.sum()) * (1 + _ROUNDING)  # which all alone are not worth
