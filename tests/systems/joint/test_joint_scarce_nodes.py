@@ -1,0 +1,95 @@
+"""Where CPUs or nodes that jobs ask for are scarce: who is placed first, and who shares."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+from bound_joint_rounds import offers_of, with_cpus, with_types
+from joint_rounds import large_joint_round
+from msgspec.structs import replace
+
+from muri_opt import Cluster, Job, Node, Round, policy_from
+from muri_opt.systems.joint.models import models_of
+from muri_opt.systems.joint.places import has_scarce_nodes, place_groups
+from muri_opt.systems.joint.price_search import rows_of_similar_periods, search
+from muri_opt.systems.joint.regions import Regions
+from muri_opt.systems.joint.rules import JointRules
+from muri_opt.systems.joint.worth import worth_of
+from muri_opt.verify import broken_rules
+
+
+def labelled(seed: int, jobs: int, nodes: int) -> Round:
+    """Return a round in which half of the jobs ask for one of two labels that some nodes have, a few both."""
+    round_ = large_joint_round(seed, jobs=jobs, nodes=nodes)
+    labels = [("fast",) * (at % 3 == 0) + ("big",) * (at % 4 == 0) for at in range(nodes)]
+    placed = tuple(replace(node, labels=own) for node, own in zip(round_.cluster.nodes, labels, strict=True))
+    asked = ((), (), ("fast",), ("big",))
+    said = tuple(replace(job, requires=asked[(at + seed) % 4]) for at, job in enumerate(round_.jobs))
+    return replace(round_, cluster=replace(round_.cluster, nodes=placed), jobs=said)
+
+
+def test_nodes_are_scarce_by_cpus_memory_and_what_jobs_ask_for():
+    plain = large_joint_round(1, jobs=20, nodes=3)
+    assert not has_scarce_nodes(plain)
+    assert has_scarce_nodes(with_cpus(plain, 1, 8.0, None))
+    assert has_scarce_nodes(with_cpus(plain, 1, None, 8.0))
+    assert not has_scarce_nodes(with_cpus(plain, 1, None, None))  # jobs say what they need, nodes have any number
+    assert has_scarce_nodes(labelled(1, 20, 4))
+
+
+@pytest.mark.parametrize(("worth", "placed"), [(None, 0), ([1.0, 2.0], 1), ([2.0, 1.0], 0)])
+def test_what_is_worth_most_for_a_gpu_is_placed_first_if_it_is_said(worth, placed):
+    job = Job(id="-", gpus=2, cpus=6.0, iteration_seconds=1.0, remaining_iterations=10)
+    round_ = Round(
+        cluster=Cluster(nodes=(Node(id="n", gpus=4, cpus=8.0),)), jobs=(replace(job, id="a"), replace(job, id="b"))
+    )
+    rules = JointRules.of(policy_from("joint-s").rules)
+    models = models_of(round_, rules)
+    values = worth_of(round_, models, rules)
+    found = place_groups(round_, models, values, [(0,), (1,)], [2, 2], [(0, None), (0, None)], worth)
+    assert [*found] == [(placed,)]
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_of_nested_kinds_one_may_start_wherever_the_other_may(seed):
+    regions = Regions.of(labelled(seed, 40, 12))
+    inside = [{node for node, is_in in enumerate(row) if is_in} for row in regions.inside.tolist()]
+    nested = [[bool(one and other) and (one <= other or other <= one) for other in inside] for one in inside]
+    assert regions.nested().tolist() == nested
+    assert not (regions.nested() & ~regions.together()).any()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_rows_have_jobs_of_similar_periods_that_ask_for_the_same_nodes_together(seed):
+    offers, order = offers_of(labelled(seed, 300, 24)), np.arange(300)
+    wanted = np.ones(300, dtype=np.int64)
+    rows = rows_of_similar_periods(offers, order, wanted)
+    line = rows[rows >= 0]
+    assert sorted(line.tolist()) == order.tolist()
+    period = np.floor(-np.log2(offers.rate[offers.kind[line], 1]))
+    keys = list(zip(period.tolist(), offers.spot[line].tolist(), strict=True))
+    assert keys == sorted(keys)
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("jobs", [60, 300])
+def test_of_very_many_jobs_only_such_share_that_no_other_confines(seed, jobs):
+    round_ = labelled(seed, jobs, 24)
+    offers, nested = offers_of(round_), Regions.of(round_).nested()
+    found = search(offers, 192)
+    pairs = [pair for part in found.shared for group in part.tolist() for pair in combinations(group, 2)]
+    assert pairs
+    if jobs > 192:
+        assert all(nested[offers.spot[one], offers.spot[other]] for one, other in pairs)
+
+
+@pytest.mark.parametrize("policy", ["joint-s", "joint-l"])
+@pytest.mark.parametrize("jobs", [50, 300])
+def test_decisions_keep_the_rules_where_labels_types_and_cpus_bind(policy, jobs):
+    for seed in range(2):
+        round_ = with_types(labelled(seed, jobs, 24), seed)
+        round_ = with_cpus(round_, seed, 16.0, 64.0) if seed else round_
+        chosen = policy_from(policy)
+        assert not broken_rules(round_, chosen.rules, chosen.decide(round_, 0))
