@@ -17,7 +17,7 @@ Kind = tuple[int, int]
 """Milli-CPUs and MiB with each GPU."""
 PartAmounts = tuple[int, int, int]
 """GPUs, milli-CPUs and MiB of a part that is on one node."""
-_GPUS_ALONE: Final = (0, 0)
+GPUS_ALONE: Final = (0, 0)
 FEW_NODES: Final = 160
 """Nodes with free GPUs up to which they are looked at one by one."""
 
@@ -88,7 +88,7 @@ class RoomSets:
 
         Parts have a GPU or more. Only nodes ``among`` some, as bits, are looked at; -1 are all.
         """
-        found, used, sets = Parts(), ~among, self._now(_GPUS_ALONE)
+        found, used, sets = Parts(), ~among, self._now(GPUS_ALONE)
         for gpus, milli, mib in parts:
             best = next((node for node in _tightest(sets, gpus, used) if self._has(node, milli, mib)), None)
             if best is None:

@@ -12,7 +12,7 @@ from muri_opt.rounds.amounts import UNLIMITED, Amounts, Ints
 from muri_opt.rounds.free_capacity import FreeCapacity
 from muri_opt.rounds.stopping import look_at_clock
 from muri_opt.systems.capacity.free_capacity import occupy_entries
-from muri_opt.systems.capacity.room_sets import PartAmounts, RoomSets
+from muri_opt.systems.capacity.room_sets import GPUS_ALONE, PartAmounts, RoomSets
 from muri_opt.systems.capacity.shares import flat
 from muri_opt.systems.joint.group_value import Group, Place
 from muri_opt.systems.joint.models import Models
@@ -22,7 +22,6 @@ from muri_opt.systems.joint.worth import Worth
 
 _FEW_KINDS = 64
 """Needs of jobs that are left over, up to which it is looked at once whether there is room for them."""
-_GPUS_ALONE = (0, 0)
 Part = tuple[int, int]
 """A node, and GPUs of it."""
 Spot = tuple[tuple[int, int], tuple[Region, ...]]
@@ -45,11 +44,10 @@ def place_groups(
     """Return GPUs of nodes of the groups that find a place beside those ``fixed``: who saves most by staying first.
 
     Then come those that have fewest GPUs to start on; of these, if it is said what groups are worth for each GPU, those
-    worth most, and then the largest. Jobs that run by plans come before others, as they need nodes with room for whole
-    parts. Where CPUs,
-    memory or a quota leave no room, a group gets the next smaller number of GPUs that all its members can have. Jobs
-    that are left over, of those ``among`` some if they are named, are tried alone at last, those of the most value for
-    a GPU first.
+    worth most; then jobs that run by plans, as they need nodes with room for whole parts, powers of two, and the
+    largest. Where CPUs, memory or a quota leave no room, a group gets the next smaller number of GPUs that all its
+    members can have. Jobs that are left over, of those ``among`` some if they are named, are tried alone at last, those
+    of the most value for a GPU first.
     """
     placing = _Placing(round_, models)
     if fixed:
@@ -110,6 +108,7 @@ class _Placing:
         self._limited = self._borrows or bool((amounts.U < UNLIMITED).any())
         self._rooms = RoomSets(amounts.G.tolist(), amounts.C.tolist(), amounts.M.tolist())
         self._empty = RoomSets(amounts.G.tolist(), amounts.C.tolist(), amounts.M.tolist())
+        """What is left on the nodes; ``_empty`` is what they have."""
         self.free = int(amounts.G.sum())
         """GPUs that nobody has."""
         self.placed: dict[Group, Place] = {}
@@ -120,7 +119,7 @@ class _Placing:
             return 0
         regions = self._regions.of_group(group)
         if regions not in self._reaches:
-            self._reaches[regions] = sum([self._empty.room(_GPUS_ALONE, region) for region in regions])
+            self._reaches[regions] = sum([self._empty.room(GPUS_ALONE, region) for region in regions])
         return self._reaches[regions]
 
     def hardest(self, group: Group, gpus: int) -> tuple[bool, bool]:

@@ -131,17 +131,17 @@ def _at_once(offers: Offers, order: Ints, alone: Floats, gpus: int, dearer: floa
     wanted = profit.argmax(axis=1) + 1
     never = np.flatnonzero(alone[np.arange(len(order)), wanted] <= 0)
     wanted[never] = (alone[never, 1:] / offers.counts[1:]).argmax(axis=1) + 1
-    most = 2 if np.median(offers.charge[order]) > cheapest else offers.most_jobs
-    coarse = replace(offers, grid=offers.grid[powers_of_two(offers.sizes)], meet=offers.nested, most_jobs=most)
+    members = 2 if np.median(offers.charge[order]) > cheapest else offers.most_jobs
+    coarse = replace(offers, grid=offers.grid[powers_of_two(offers.sizes)], meet=offers.nested, most_jobs=members)
     gained = np.zeros(len(offers.kind))
     gained[order] = np.maximum(0.0, profit.max(axis=1))
     reach = Reach.at(price, coarse, rows_of_similar_periods(offers, order, wanted), gained)
     blocks = Blocks(coarse, reach.jobs, heaviest_first, reach)
-    groups = blocks.groups(price, _KEPT_AT_ONCE if most > 2 else 1.0)
+    groups = blocks.groups(price, _KEPT_AT_ONCE if members > 2 else 1.0)
     found = sized(offers, order, alone, groups, gpus)
     gains = alone[np.arange(len(order)), chosen] - cheapest * offers.counts[chosen]
-    above = (cheapest * gpus + gains.sum()) * (1 + _ROUNDING)  # which all alone are not worth
-    if not groups or found.value > above:
+    most_alone = (cheapest * gpus + gains.sum()) * (1 + _ROUNDING)
+    if not groups or found.value > most_alone:
         return found
     return max(sized(offers, order, alone, [], gpus), found, key=lambda one: one.value)
 

@@ -80,6 +80,13 @@ def test_they_do_not_change_the_last_answer(kind: str, priorities: int, runs: bo
     assert chosen.decide_within(round_, 0, Budget(limits=LONG)) == chosen.decide(round_, 0)
 
 
+@pytest.mark.parametrize("policy", ["joint-s", "joint-s:group=1"])
+@pytest.mark.parametrize("seed", range(4))
+def test_nor_do_they_where_nobody_shares_or_gains_by_it(policy: str, seed: int) -> None:
+    chosen, round_ = policy_from(policy), with_tenants(large_joint_round(seed, jobs=30, nodes=20), seed, 0.05)
+    assert chosen.decide_within(round_, 0, Budget(limits=LONG)) == chosen.decide(round_, 0)
+
+
 def test_few_jobs_are_not_looked_at_for_longer_than_very_many(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object) -> None:
         raise AssertionError("members are exchanged before there is an answer")
