@@ -33,7 +33,7 @@ class BarredNodes:
         one = self._round.jobs[job]
         key = one.gpu_types, one.requires, one.excludes, one.within, one.time_limit_seconds, id(gpus)
         if key not in self._told:
-            rules = self._rules(job) if gpus.any() else ()  # in a full cluster none is asked for
+            rules = self._rules(job) if gpus.any() else ()  # where no GPU is free no rule bars one
             counts = ((int(gpus[barred].sum()), why) for barred, why in rules)
             self._told[key] = [f"{count} {why}" for count, why in counts if count]
         return self._told[key]

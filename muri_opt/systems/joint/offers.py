@@ -86,6 +86,12 @@ class Offers:
         return self.counts[self.grid]
 
     @property
+    def coarse_grid(self) -> Ints:
+        """The places in the grid of powers of two; all of it where it has few or none."""
+        powers = np.flatnonzero((self.sizes & (self.sizes - 1)) == 0)
+        return self.grid[powers] if len(powers) > 1 else self.grid
+
+    @property
     def float_counts(self) -> Floats:
         """The counts as floats: to multiply many floats by whole numbers takes twice as long."""
         return self.counts.astype(np.float64)

@@ -1,4 +1,4 @@
-"""Where groups run: who can stay stays, then the largest powers of two, then all others."""
+"""Where groups run: who can stay stays, where nodes are scarce those worth most come next, then the largest."""
 
 from __future__ import annotations
 

@@ -132,7 +132,7 @@ def _at_once(offers: Offers, order: Ints, alone: Floats, gpus: int, dearer: floa
     never = np.flatnonzero(alone[np.arange(len(order)), wanted] <= 0)
     wanted[never] = (alone[never, 1:] / offers.counts[1:]).argmax(axis=1) + 1
     members = 2 if np.median(offers.charge[order]) > cheapest else offers.most_jobs
-    coarse = replace(offers, grid=offers.grid[powers_of_two(offers.sizes)], meet=offers.nested, most_jobs=members)
+    coarse = replace(offers, grid=offers.coarse_grid, meet=offers.nested, most_jobs=members)
     gained = np.zeros(len(offers.kind))
     gained[order] = np.maximum(0.0, profit.max(axis=1))
     reach = Reach.at(price, coarse, rows_of_similar_periods(offers, order, wanted), gained)
@@ -158,12 +158,6 @@ def rows_of_similar_periods(offers: Offers, order: Ints, wanted: Ints) -> Ints:
     width = max(1, min(_PAYING_BLOCK if offers.charge.any() else _SMALL_BLOCK, len(order)))
     line = np.append(order[np.argsort(period, kind="stable")], np.full(-len(order) % width, -1, dtype=np.int64))
     return line.reshape(-1, width)
-
-
-def powers_of_two(sizes: Ints) -> Ints:
-    """Return the places of powers of two among some sizes; of all where there are few or no powers."""
-    powers = np.flatnonzero((sizes & (sizes - 1)) == 0)
-    return powers if len(powers) > 1 else np.arange(len(sizes))
 
 
 def _improved(offers: Offers, order: Ints, alone: Floats, block: Blocks, best: Found, gpus: int) -> Found:

@@ -7,7 +7,6 @@ import numpy as np
 from muri_opt.rounds.amounts import Ints
 from muri_opt.systems.joint.job_model import Floats
 from muri_opt.systems.joint.offers import Offers
-from muri_opt.systems.joint.price_search import powers_of_two
 from muri_opt.systems.joint.quotas import Quotas
 from muri_opt.systems.joint.size_steps import SizeSteps
 
@@ -29,7 +28,7 @@ def quota_charges(offers: Offers, jobs: Ints, quotas: Quotas, gpus: int) -> Floa
     charge = np.zeros(len(offers.kind))
     if not len(quotas.left):
         return charge
-    at = np.append(0, offers.grid[powers_of_two(offers.sizes)])  # a guess need not look at all sizes
+    at = np.append(0, offers.coarse_grid)  # a guess need not look at all sizes
     steps = SizeSteps.of(offers.alone(jobs).take(at, axis=1), offers.counts[at])
     row, of = _counted_among(jobs, quotas, len(charge))
     price = steps.price(gpus)

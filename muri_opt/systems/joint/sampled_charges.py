@@ -10,7 +10,6 @@ from muri_opt.rounds.amounts import Ints
 from muri_opt.systems.joint.capacity_charges import Capacities, charges_of
 from muri_opt.systems.joint.job_model import Floats
 from muri_opt.systems.joint.offers import Offers
-from muri_opt.systems.joint.price_search import powers_of_two
 from muri_opt.systems.joint.sizes import price_of
 
 _SAMPLE = 128
@@ -27,7 +26,7 @@ def sampled_charges(offers: Offers, jobs: Ints, limits: Capacities) -> Floats | 
     """
     if limits.of_gpus_alone or not len(offers.grid):
         return None
-    at = np.append(0, offers.grid[powers_of_two(offers.sizes)])
+    at = np.append(0, offers.coarse_grid)
     counts, value = offers.counts[at], offers.alone(jobs).take(at, axis=1)
     density = (value[:, 1:] / counts[1:]).max(axis=1, initial=0.0)
     every = ceil(len(jobs) / _SAMPLE)

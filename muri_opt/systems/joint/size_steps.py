@@ -16,6 +16,7 @@ from muri_opt.systems.joint.job_model import Floats
 
 Bools = NDArray[np.bool_]
 _SHORT = 1 << 16
+"""Numbers below it are sorted in two bytes each."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

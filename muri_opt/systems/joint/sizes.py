@@ -27,8 +27,8 @@ def best_sizes(value: Floats, counts: Ints, gpus: int) -> tuple[Ints, float]:
     return chosen, price
 
 
-def price_of(value: Floats, counts: Ints, gpus: int, halvings: int = _HALVINGS) -> tuple[float, Ints]:
-    """Return the price by bisection in so many steps, and which count each group asks for at it.
+def price_of(value: Floats, counts: Ints, gpus: int) -> tuple[float, Ints]:
+    """Return the price by bisection, and which count each group asks for at it.
 
     No group asks for more GPUs where they are dearer: those that ask for the same at both ends are left out in time.
     """
@@ -41,9 +41,9 @@ def price_of(value: Floats, counts: Ints, gpus: int, halvings: int = _HALVINGS) 
         return high, chosen
     open_, cheap, dear = np.arange(len(value)), asked, chosen.copy()
     left = gpus
-    for turn in range(halvings):
+    for turn in range(_HALVINGS):
         if len(open_) <= _FEW and int((cheap - dear).sum()) <= _FEW_SIZES:
-            high, chosen[open_] = _price_of_few(value, counts, cheap, dear, left, (low, high), halvings - turn)
+            high, chosen[open_] = _price_of_few(value, counts, cheap, dear, left, (low, high), _HALVINGS - turn)
             break
         middle = (low + high) / 2
         asked = (value - middle * counts).argmax(axis=1)
