@@ -1,4 +1,4 @@
-"""Which rules bar a job from which nodes, with the GPUs there: states, GPU types, labels, levels and times."""
+"""Which rules bar a job from how many GPUs: states, GPU types, labels, levels and times."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from muri_opt.rounds import Node, Round
+from muri_opt.rounds import Job, Node, Round
 from muri_opt.rounds.amounts import Ints
 from muri_opt.rounds.change_wording import listed
 from muri_opt.rounds.quantities import microseconds
 
 Bools = NDArray[np.bool_]
+_FAR = np.iinfo(np.int64).max
 
 
 class BarredNodes:
@@ -22,7 +23,8 @@ class BarredNodes:
     def __init__(self, round_: Round) -> None:
         self._round, self._nodes = round_, round_.cluster.nodes
         self._now = microseconds(round_.now)
-        self._known: dict[tuple[str, str], Bools] = {}
+        self._have: dict[tuple[str, str], Bools] = {}
+        self._counts: dict[tuple[int, str, str], int] = {}
         self._told: dict[object, list[str]] = {}
 
     def words(self, job: int, gpus: Ints) -> list[str]:
@@ -33,42 +35,50 @@ class BarredNodes:
         one = self._round.jobs[job]
         key = one.gpu_types, one.requires, one.excludes, one.within, one.time_limit_seconds, id(gpus)
         if key not in self._told:
-            rules = self._rules(job) if gpus.any() else ()  # where no GPU is free no rule bars one
-            counts = ((int(gpus[barred].sum()), why) for barred, why in rules)
-            self._told[key] = [f"{count} {why}" for count, why in counts if count]
+            rules = self._rules(one, gpus) if gpus.any() else ()  # where no GPU is free no rule bars one
+            self._told[key] = [f"{count} {why}" for count, why in rules if count]
         return self._told[key]
 
-    def _rules(self, job: int) -> Iterator[tuple[Bools, str]]:
-        """Yield every rule with the nodes that it bars a job from."""
-        one = self._round.jobs[job]
-        yield self._are("state", "down"), "on nodes that are down"
-        yield self._are("state", "drain"), "on nodes that drain"
-        if one.gpu_types is not None:
-            fit = np.zeros(len(self._nodes), dtype=np.bool_)
-            for name in one.gpu_types:
-                fit |= self._are("gpu_type", name)
-            yield ~fit, f"of other types than {listed([repr(name) for name in one.gpu_types])}"
-        for label in one.requires:
-            yield ~self._are("label", label), f"on nodes without the label {label!r}"
-        for label in one.excludes:
-            yield self._are("label", label), f"on nodes with the label {label!r}"
-        if one.within is not None and one.within.required:
-            yield ~self._are("level", one.within.level), f"on nodes in no {one.within.level}"
-        limit = 1 if one.time_limit_seconds is None else microseconds(one.time_limit_seconds)
-        yield self._ends < self._now + limit, "on nodes that are not available long enough"
+    def _rules(self, job: Job, gpus: Ints) -> Iterator[tuple[int, str]]:
+        """Yield every rule with the number of GPUs that it bars a job from."""
+        total = int(gpus.sum())
+        yield self._count(gpus, "state", "down"), "on nodes that are down"
+        yield self._count(gpus, "state", "drain"), "on nodes that drain"
+        if job.gpu_types is not None:
+            fit = sum([self._count(gpus, "gpu_type", name) for name in dict.fromkeys(job.gpu_types)])
+            yield total - fit, f"of other types than {listed([repr(name) for name in job.gpu_types])}"
+        for label in job.requires:
+            yield total - self._count(gpus, "label", label), f"on nodes without the label {label!r}"
+        for label in job.excludes:
+            yield self._count(gpus, "label", label), f"on nodes with the label {label!r}"
+        if job.within is not None and job.within.required:
+            there = self._count(gpus, "level", job.within.level)
+            yield total - there, f"on nodes in no {job.within.level}"
+        if self._ends is not None:
+            limit = 1 if job.time_limit_seconds is None else microseconds(job.time_limit_seconds)
+            barred = self._ends < self._now + limit
+            yield int(gpus[barred].sum()), "on nodes that are not available long enough"
+
+    def _count(self, gpus: Ints, what: str, name: str) -> int:
+        """Return how many of the GPUs are on nodes that have a state, a type, a label or a unit of a level."""
+        key = id(gpus), what, name
+        if key not in self._counts:
+            self._counts[key] = int(gpus[self._are(what, name)].sum())
+        return self._counts[key]
 
     def _are(self, what: str, name: str) -> Bools:
         """Return which nodes have a state, a type, a label or a unit of a level."""
-        if (what, name) not in self._known:
-            self._known[what, name] = np.fromiter((name in _said(node, what) for node in self._nodes), dtype=np.bool_)
-        return self._known[what, name]
+        if (what, name) not in self._have:
+            self._have[what, name] = np.fromiter((name in _said(node, what) for node in self._nodes), dtype=np.bool_)
+        return self._have[what, name]
 
     @cached_property
-    def _ends(self) -> Ints:
-        """Until when each node is available, far in the future where that is not said."""
-        far = np.iinfo(np.int64).max
-        ends = (far if node.available_until is None else microseconds(node.available_until) for node in self._nodes)
-        return np.fromiter(ends, dtype=np.int64)
+    def _ends(self) -> Ints | None:
+        """Until when each node is available, far in the future where that is not said; ``None`` if no node says it."""
+        said = [node.available_until for node in self._nodes]
+        if not any(end is not None for end in said):
+            return None
+        return np.fromiter((_FAR if end is None else microseconds(end) for end in said), dtype=np.int64)
 
 
 def _said(node: Node, what: str) -> Collection[str | None]:

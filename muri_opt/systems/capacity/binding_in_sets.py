@@ -5,7 +5,7 @@ All rules that bind are told: those that bar it from nodes with GPUs, its shape,
 
 from __future__ import annotations
 
-from functools import cached_property
+from collections.abc import Collection, Iterator, Sequence
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -19,14 +19,13 @@ from muri_opt.rounds.readable_time import duration, moment
 from muri_opt.systems.capacity.barred_nodes import BarredNodes
 from muri_opt.systems.capacity.free_capacity import Leftover
 from muri_opt.systems.capacity.holders import Holders
-from muri_opt.systems.capacity.lacking_amounts import LackingAmounts, most_holders, named_holders
+from muri_opt.systems.capacity.lacking_amounts import MOST_HOLDERS, LackingAmounts, named_holders
 from muri_opt.systems.capacity.node_sets import Demand
 from muri_opt.systems.capacity.quota_text import quota_remedy, type_quota_text
-from muri_opt.systems.capacity.released import demand_of
+from muri_opt.systems.capacity.released import demands_of
 from muri_opt.systems.capacity.rooms_in_sets import Needs, RoomsInSets
 from muri_opt.systems.capacity.shaped_fit import only_where
 
-_NO_NODES: Final[Ints] = np.zeros(0, dtype=np.int64)
 _LOST: Final = "it is lost: it ran on a node that is down"
 
 
@@ -61,37 +60,32 @@ def kept_back(round_: Round, job: int, otherwise: Binding | None = None) -> Bind
     return Binding(reason, "; ".join(said), " and ".join(remedies), quota, room)
 
 
-class _Part:
-    """The ``nodes`` where some jobs may start, and the GPUs that are ``free`` there."""
+class _Asked(NamedTuple):
+    """What jobs ask for: CPUs and memory that they need with each of so many GPUs, and nodes.
 
-    def __init__(self, round_: Round, left: Leftover, holders: Holders, demand: Demand) -> None:
-        self._round, self._left, self._holders, self._demand = round_, left, holders, demand
-        self.nodes = demand.sets[0] if len(demand.sets) == 1 else np.concatenate([_NO_NODES, *demand.sets])
-        self.free = int(left.gpus[self.nodes].sum())
+    They are ``open_to`` those that they demand, less GPU types of which their tenants have too few left. One ``job`` of
+    them stands for all: jobs of one demand are barred by the same rules.
+    """
 
-    @cached_property
-    def lacking(self) -> LackingAmounts:
-        """What lacks there besides GPUs."""
-        return LackingAmounts(self._round, self._left, self._holders, only_where(self._left.gpus, self._demand))
-
-    @cached_property
-    def holders(self) -> list[tuple[str, int]]:
-        """The jobs that hold most of its GPUs."""
-        return most_holders(self._holders, self.nodes)
+    job: int
+    demand: Demand
+    open_to: Demand
+    needs: Needs
+    asks: int
 
 
 class _Room(NamedTuple):
-    """What jobs of the same demand, needs and number of GPUs find: whether they fit now, and if not why, in words.
+    """What jobs that ask for the same find: whether they fit now, and if not why, in words.
 
     ``ever`` says whether the empty cluster holds them, and ``by_type`` that quotas of GPU types keep them from all of
     it; ``free`` are the GPUs where they may start.
     """
 
-    ever: bool
-    by_type: bool
-    fits: bool
-    free: int
-    said: str
+    ever: bool = True
+    by_type: bool = False
+    fits: bool = False
+    free: int = 0
+    said: str = ""
 
 
 class BindingInSets:
@@ -100,17 +94,19 @@ class BindingInSets:
     def __init__(self, round_: Round, left: Leftover, holders: Holders, *, consolidate: bool) -> None:
         self._round, self._left, self._holders, self._consolidate = round_, left, holders, consolidate
         self._barred = BarredNodes(round_)
-        self._parts: dict[Demand, _Part] = {}
-        self._found: dict[tuple[Demand, Needs, int], _Room] = {}
         self._empty = RoomsInSets(round_.amounts.G, round_.amounts.C, round_.amounts.M)
         self._rooms = RoomsInSets(left.gpus, left.cpus, left.memory)
+        self._found: dict[tuple[object, ...], _Room] = {}
+        self._room_of: dict[int, _Room] = {}
+        """What jobs find that were looked at."""
 
     def binding(self, job: int, *, over: int, quota: str) -> Binding:
         """Return what binds for a job, were it not held; it is ``over`` its quota by so much, which says so."""
-        left, asks = self._left, self._left.asks.item(job)
+        if job not in self._room_of:
+            self.look_at([job])
+        left, asks, room = self._left, self._left.asks.item(job), self._room_of[job]
         said, remedies = [*_before(self._round, job), f"asks for {gpus_text(asks)}"], list[str]()
         reasons = list[WaitingReason]()
-        room = self._room(job, asks)
         if not room.ever:
             said.append(room.said)
             remedies.append("ask for fewer GPUs or for other nodes, or enlarge the cluster")
@@ -134,58 +130,107 @@ class BindingInSets:
             reasons.append(WaitingReason.PRIORITY)
         return Binding(reasons[0], "; ".join(said), " and ".join(remedies), over, room.fits)
 
-    def _room(self, job: int, asks: int) -> _Room:
-        """Return what a job finds where it may start, less GPU types of which its tenants have too few left."""
-        amounts, demand = self._round.amounts, demand_of(self._round, job)
-        needs = amounts.c.item(job), amounts.m.item(job)
-        open_to = self._left.within_type_quotas(job, demand)
-        if open_to is not demand:
-            return self._look(job, demand, open_to, needs, asks)
-        key = demand, needs, asks
-        found = self._found.get(key)
-        if found is None:  # all jobs of one demand are barred by the same rules
-            found = self._found[key] = self._look(job, demand, demand, needs, asks)
+    def look_at(self, jobs: Collection[int]) -> None:
+        """Look at what many jobs find at once: what :meth:`binding` says of them is then known."""
+        new: dict[tuple[object, ...], _Asked] = {}
+        keys = []
+        for asked in self._asked(jobs):
+            key = asked.demand, _sets(asked.open_to), asked.needs, asked.asks
+            keys.append(key)
+            if key not in self._found:
+                new.setdefault(key, asked)
+        self._found.update(zip(new, self._look([*new.values()]), strict=True))
+        self._room_of.update(zip(jobs, map(self._found.__getitem__, keys), strict=True))
+
+    def _asked(self, jobs: Collection[int]) -> Iterator[_Asked]:
+        some, amounts, left = [*jobs], self._round.amounts, self._left
+        demands = demands_of(self._round, some)
+        columns = (column[some].tolist() for column in (amounts.c, amounts.m, left.asks))
+        for job, demand, milli, mib, asks in zip(some, demands, *columns, strict=True):
+            open_to = demand if left.types is None else left.within_type_quotas(job, demand)
+            yield _Asked(job, demand, open_to, (milli, mib), asks)
+
+    def _look(self, asked: Sequence[_Asked]) -> list[_Room]:
+        """Return what jobs find where they may start, less GPU types of which their tenants have too few left."""
+        found = [_Room(fits=True)] * len(asked)
+        most = self._most_nodes(asked)
+        for at, one in enumerate(asked):
+            if most[at] is None:
+                found[at] = _Room(ever=False, said=self._never(one))
+        typed = [at for at, one in enumerate(asked) if most[at] is not None and one.open_to is not one.demand]
+        others = [asked[at]._replace(demand=asked[at].open_to) for at in typed]
+        for at, limit in zip(typed, self._most_nodes(others), strict=True):
+            if limit is None:
+                found[at] = _Room(by_type=True)
+        able = [(at, limit) for at, limit in enumerate(most) if limit is not None and not found[at].by_type]
+        fits = self._fit([asked[at] for at, _ in able], [limit for _, limit in able])
+        short = [one for one, well in zip(able, fits, strict=True) if not well]
+        rooms = self._now([asked[at] for at, _ in short], [limit for _, limit in short])
+        for (at, _), room in zip(short, rooms, strict=True):
+            found[at] = room
         return found
 
-    def _look(self, job: int, demand: Demand, open_to: Demand, needs: Needs, asks: int) -> _Room:
-        needed = self._empty.fewest_nodes(needs, asks, demand)
-        if needed is None:
-            said = self._never(job, demand, only_where(self._empty.of(needs), demand), asks)
-            return _Room(ever=False, by_type=False, fits=False, free=0, said=said)
-        by_type = open_to is not demand and self._empty.fewest_nodes(needs, asks, open_to) is None
-        limit = needed if self._consolidate else len(self._left.gpus)
-        fits = self._rooms.fewest_nodes(needs, asks, open_to, limit) is not None
-        if fits or by_type:
-            return _Room(ever=True, by_type=by_type, fits=fits, free=0, said="")
-        said = self._now(job, open_to, needs, asks, limit)
-        return _Room(ever=True, by_type=False, fits=False, free=self._part(open_to).free, said=said)
+    def _most_nodes(self, asked: Sequence[_Asked]) -> list[int | None]:
+        """Return on how many nodes at most jobs may be, ``None`` where the empty cluster does not hold them."""
+        if self._consolidate:
+            return [self._empty.fewest_nodes(one.needs, one.asks, one.demand) for one in asked]
+        held = self._empty.hold([(one.needs, one.asks, one.demand) for one in asked])
+        return [len(self._left.gpus) if well else None for well in held]
 
-    def _part(self, demand: Demand) -> _Part:
-        if demand not in self._parts:
-            self._parts[demand] = _Part(self._round, self._left, self._holders, demand)
-        return self._parts[demand]
+    def _fit(self, asked: Sequence[_Asked], limits: Sequence[int]) -> list[bool]:
+        """Return whether jobs fit what is free, on so many nodes at most."""
+        if not self._consolidate:
+            return self._rooms.hold([(one.needs, one.asks, one.open_to) for one in asked])
+        fewest = self._rooms.fewest_nodes
+        each = zip(asked, limits, strict=True)
+        return [fewest(one.needs, one.asks, one.open_to, limit) is not None for one, limit in each]
 
-    def _never(self, job: int, demand: Demand, room: Ints, asks: int) -> str:
+    def _never(self, asked: _Asked) -> str:
         """Return why the empty cluster could not hold a job, and which rules bar it from other nodes."""
-        most, total = int(room.sum()), int(only_where(self._round.amounts.G, demand).sum())
+        demand, gpus = asked.demand, self._round.amounts.G
+        most = int(only_where(self._empty.of(asked.needs), demand).sum())
+        total = int(only_where(gpus, demand).sum())
         fewer = "" if most == total else f" of {total}"
-        words = f"the nodes where it may start have {most}{fewer} that it could use{_asked(demand) * (most >= asks)}"
-        return self._with_barred(job, words, self._round.amounts.G, "others are")
+        shape = _shape(demand) if most >= asked.asks else ""
+        return f"the nodes where it may start have {most}{fewer} that it could use{shape}" + self._others(
+            asked.job, gpus, "others are"
+        )
 
-    def _now(self, job: int, demand: Demand, needs: Needs, asks: int, limit: int) -> str:
-        """Return what is free where a job may start, what it lacks there, and which rules bar it from other nodes."""
-        part = self._part(demand)
-        lacking = part.lacking.of(job, int(self._rooms.of(needs)[part.nodes].sum())) if any(needs) else []
-        words = f"{part.free} are free where it may start"
-        words += named_holders(part.holders, asks - part.free) if asks > part.free else _asked(demand)
-        if self._consolidate and asks <= part.free:
-            words += f", on {limit} node{'s' * (limit != 1)}"
-        words += ", at most " + " and ".join(lacking) if lacking else ""
-        return self._with_barred(job, words, self._left.gpus, "others are free")
+    def _now(self, asked: Sequence[_Asked], limits: Sequence[int]) -> list[_Room]:
+        """Return what is free where jobs may start, what they lack there, and which rules bar them from other nodes."""
+        left, holders = self._left, self._holders
+        keys = [_sets(one.open_to) for one in asked]
+        parts = {key: place for place, key in enumerate(dict.fromkeys(keys))}
+        part, inside = [parts[key] for key in keys], np.zeros((len(parts), len(left.gpus)), dtype=np.bool_)
+        for place, one in zip(part, asked, strict=True):
+            for nodes in one.open_to.sets:
+                inside[place, nodes] = True
+        free: list[int] = (inside @ left.gpus).tolist()
+        most = holders.most_of_each(holders.gpus, np.arange(len(left.gpus)), inside, MOST_HOLDERS)
+        lacking = LackingAmounts(self._round, left, holders, inside)
+        lacks = lacking.of_each(
+            [one.job for one in asked], self._rooms.together([one.needs for one in asked], inside[part]), part
+        )
+        found = []
+        for one, limit, place, more in zip(asked, limits, part, lacks, strict=True):
+            here = free[place]
+            words = f"{here} are free where it may start"
+            words += named_holders(most[place], one.asks - here) if one.asks > here else _shape(one.open_to)
+            if self._consolidate and one.asks <= here:
+                words += f", on {limit} node{'s' * (limit != 1)}"
+            words += ", at most " + " and ".join(more) if more else ""
+            found.append(_Room(free=here, said=words + self._others(one.job, left.gpus, "others are free")))
+        return found
 
-    def _with_barred(self, job: int, words: str, gpus: Ints, others: str) -> str:
+    def _others(self, job: int, gpus: Ints, begin: str) -> str:
+        """Return which rules bar a job from other nodes, if there are any."""
         barred = self._barred.words(job, gpus)
-        return f"{words}; {others}: {', '.join(barred)}" if barred else words
+        return f"; {begin}: {', '.join(barred)}" if barred else ""
+
+
+def _sets(demand: Demand) -> tuple[int, ...]:
+    """Return the sets of nodes of a demand, by their identity: equal ones are one array."""
+    return tuple([id(nodes) for nodes in demand.sets])
 
 
 def _before(round_: Round, job: int) -> list[str]:
@@ -195,7 +240,7 @@ def _before(round_: Round, job: int) -> list[str]:
     return ["it may not be moved from where it runs"] if round_.jobs[job].stays_put else []
 
 
-def _asked(demand: Demand) -> str:
+def _shape(demand: Demand) -> str:
     """Return what a gang asks beside nodes, in words."""
     few = "" if demand.most is None else f" and at most {demand.most}"
     words = [f", on at least {demand.least}{few} nodes"] if demand.least > 1 or few else []

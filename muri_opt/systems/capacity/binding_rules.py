@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
+import numpy as np
+
 from muri_opt.rounds import Round
 from muri_opt.rounds.change_wording import gpus_text
 from muri_opt.rounds.decision import WaitingReason
@@ -21,10 +25,15 @@ class BindingRules:
         self._round, self._left, self._holders, self.consolidates = round_, left, holders, consolidate
         self._free, self._total = int(left.gpus.sum()), round_.cluster.total_gpus
         self._rooms = KindRooms(round_, left)
-        self._lacking = LackingAmounts(round_, left, holders, left.gpus)
+        self._lacking = LackingAmounts(round_, left, holders, np.ones((1, len(left.gpus)), dtype=np.bool_))
         self._sets = BindingInSets(round_, left, holders, consolidate=consolidate)
         self._quotas: dict[tuple[int, int], tuple[int, str]] = {}
         """By tenant and GPUs, how many of these are above a quota, and in words which."""
+
+    def look_at(self, jobs: Collection[int]) -> None:
+        """Look at many jobs at once: what :meth:`of` says of them is then known."""
+        if self._left.sets is not None:
+            self._sets.look_at(jobs)
 
     def of(self, job: int) -> Binding:
         """Return what binds for a job that waits."""

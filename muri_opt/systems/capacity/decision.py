@@ -198,10 +198,11 @@ def _waiting(
     amounts = round_.amounts
     alike_of = [left.asks, amounts.c, amounts.m, amounts.tenant, *_unlike(round_, left)]
     alike_of += [amounts.g] if rules.consolidates else []  # on as few nodes as for these
-    demands = np.stack(alike_of)[:, jobs].T.tolist()
+    demands = [*map(tuple, np.stack(alike_of)[:, jobs].T.tolist())]
+    rules.look_at(dict(zip(reversed(demands), reversed(jobs), strict=True)).values())
     known: dict[tuple[int, ...], Waiting] = {}
     found = []
-    for job, demand in zip(jobs, map(tuple, demands), strict=True):
+    for job, demand in zip(jobs, demands, strict=True):
         said = round_.jobs[job]
         if demand not in known:
             look_at_clock()

@@ -12,6 +12,9 @@ from muri_opt.rounds.amounts import Ints
 from muri_opt.rounds.eligibility import Bools
 from muri_opt.systems.capacity.free_capacity import Entries, entries, summed
 
+_MOST_NUMBERS = 1 << 18
+"""Numbers that are looked at together."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Holders:
@@ -86,17 +89,59 @@ class Holders:
         key = id(amounts), nodes.tobytes(), number
         found = self.known.get(key)
         if found is None:
-            found = self.known[key] = self._most(amounts, nodes, number)
+            every = np.ones((1, len(nodes)), dtype=np.bool_)
+            found = self.known[key] = self.most_of_each(amounts, nodes, every, number)[0]
         return found
 
-    def _most(self, amounts: Ints, nodes: Ints, number: int) -> list[tuple[str, int]]:
-        here = self.on(nodes).nonzero()[0]
-        held = np.bincount(self.group[here], weights=amounts[here])
-        found = list[tuple[str, int]]()
-        while len(found) < min(number, len(held)):
-            largest = int(held.argmax())
-            if held[largest] <= 0:
-                break
-            found.append(("' and '".join(self.names[largest]), int(held[largest])))
-            held[largest] = 0
+    def most_of_each(self, amounts: Ints, nodes: Ints, where: Bools, number: int = 2) -> list[list[tuple[str, int]]]:
+        """Return the same for several sets of these nodes at once: of set u those of which ``where[u]`` says so.
+
+        >>> round_, share = shipped_round("toy/two-gangs"), np.array([3, 0])
+        >>> holders = Holders.of(round_, [((0,), share), ((2,), np.array([1, 2]))])
+        >>> holders.most_of_each(holders.gpus, np.array([0, 1]), np.array([[True, False], [True, True]]), 1)
+        [[('job-0', 3)], [('job-0', 3)]]
+        """
+        entry, at = self._candidates(amounts, nodes, number)
+        group, part = self.group[entry], amounts[entry]
+        first = np.flatnonzero(np.diff(group, prepend=-1))
+        if not len(first):
+            return [[] for _ in where]
+        found = list[list[tuple[str, int]]]()
+        rows = max(1, _MOST_NUMBERS // len(entry))
+        for start in range(0, len(where), rows):
+            held = np.add.reduceat(where[start : start + rows, at] * part, first, axis=1)
+            found += self._largest(held, group[first], number)
+        return found
+
+    def _candidates(self, amounts: Ints, nodes: Ints, number: int) -> tuple[Ints, Ints]:
+        """Return the entries of groups that may be among those that hold most of any of the nodes, and on which.
+
+        They are in the order of groups. Of groups that are on one node alone it is the ``number`` of those that hold
+        most there.
+        """
+        place = np.full(1 + max(int(self.node.max(initial=-1)), int(nodes.max(initial=-1))), -1, dtype=np.int64)
+        place[nodes] = np.arange(len(nodes))
+        at = place[self.node]
+        alone = np.bincount(self.group, minlength=1)[self.group] == 1
+        line = np.lexsort((self.group, -amounts, at))
+        line = line[alone[line]]
+        begins = np.diff(at[line], prepend=-2) != 0
+        rank = np.arange(len(line)) - np.flatnonzero(begins)[np.cumsum(begins) - 1]
+        may = ~alone
+        may[line[rank < number]] = True
+        entry = np.flatnonzero(may & (at >= 0) & (amounts > 0))
+        entry = entry[np.argsort(self.group[entry], kind="stable")]
+        return entry, at[entry]
+
+    def _largest(self, held: Ints, groups: Ints, number: int) -> list[list[tuple[str, int]]]:
+        """Return the groups that hold most in each row, of equal ones the first; none that holds nothing."""
+        found: list[list[tuple[str, int]]] = [[] for _ in held]
+        every = np.arange(len(held))
+        for _ in range(min(number, len(groups))):
+            largest = held.argmax(axis=1)
+            most = held[every, largest]
+            for one, group, amount in zip(found, groups[largest].tolist(), most.tolist(), strict=True):
+                if amount > 0:
+                    one.append(("' and '".join(self.names[group]), amount))
+            held[every, largest] = 0
         return found

@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 
 from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import Ints
 from muri_opt.rounds.change_wording import gpus_text
+from muri_opt.rounds.eligibility import Bools
 from muri_opt.rounds.quantities import MIB_PER_GIB, MILLI_PER_CPU
 from muri_opt.systems.capacity.free_capacity import Leftover
 from muri_opt.systems.capacity.holders import Holders
 
 MOST_HOLDERS = 4
 """Jobs that are named as holding GPUs that another one lacks, at most."""
+_CPUS: Final = "CPUs"
+_MEMORY: Final = "memory"
+_AT_ONCE = 256
+"""Parts and needs that are looked at together."""
+_Asked = tuple[int, int]
+"""A part of the cluster, and what is needed of an amount with each GPU."""
 
 
 class _Covered(NamedTuple):
@@ -25,52 +32,67 @@ class _Covered(NamedTuple):
     words: str
 
 
+_NOTHING: Final = _Covered(0, "")
+
+
 class LackingAmounts:
-    """How many of the ``free`` GPUs per node jobs have CPUs and memory for; equal needs are looked at once."""
+    """How many of the free GPUs of parts of the cluster jobs have CPUs and memory for; equal needs are looked at once.
 
-    def __init__(self, round_: Round, left: Leftover, holders: Holders, free: Ints) -> None:
+    ``inside[p, s]`` says whether node s is in part p.
+    """
+
+    def __init__(self, round_: Round, left: Leftover, holders: Holders, inside: Bools) -> None:
         self._amounts, self._left, self._holders = round_.amounts, left, holders
-        self._nodes = np.flatnonzero(free)  # few, in a cluster that is full
-        self._free, self._cpus, self._memory = free[self._nodes], left.cpus[self._nodes], left.memory[self._nodes]
-        self._known: dict[tuple[str, int], _Covered] = {}
+        self._nodes = np.flatnonzero(left.gpus)  # few, in a cluster that is full
+        self._inside, self._free = inside[:, self._nodes], left.gpus[self._nodes]
+        self._has = {
+            _CPUS: (left.cpus[self._nodes], holders.cpus, MILLI_PER_CPU, " CPUs"),
+            _MEMORY: (left.memory[self._nodes], holders.memory, MIB_PER_GIB, " GiB"),
+        }
+        self._known: dict[str, dict[_Asked, _Covered]] = {_CPUS: {}, _MEMORY: {}}
 
-    def of(self, job: int, room: int) -> list[str]:
-        """Return for how many of the GPUs a job has CPUs and memory, where these are in the way.
+    def of(self, job: int, room: int, part: int = 0) -> list[str]:
+        """Return for how many of the GPUs of a part a job has CPUs and memory, where these are in the way.
 
         ``room`` are the GPUs that it could use in all.
         """
-        amounts, asks = self._amounts, int(self._left.asks[job])
-        needs = ("CPUs", amounts.c.item(job)), ("memory", amounts.m.item(job))
-        found = (self._covered(name, need) for name, need in needs if need)
-        return [one.words for one in found if one.words and (one.gpus < asks or one.gpus == room)]
+        return self.of_each([job], [room], [part])[0]
 
-    def _covered(self, name: str, need: int) -> _Covered:
-        known = self._known.get((name, need))
-        if known is None:
-            known = self._known[name, need] = self._look(name, need)
-        return known
+    def of_each(self, jobs: Sequence[int], rooms: Sequence[int], parts: Sequence[int]) -> list[list[str]]:
+        """Return the same of many jobs, each with its room in a part, which are looked at together."""
+        asks, found = self._left.asks[jobs].tolist(), [list[str]() for _ in jobs]
+        for name, needs in ((_CPUS, self._amounts.c), (_MEMORY, self._amounts.m)):
+            known, asked = self._known[name], [*zip(parts, needs[jobs].tolist(), strict=True)]
+            new = [one for one in dict.fromkeys(asked) if one[1] and one not in known]
+            for start in range(0, len(new), _AT_ONCE):
+                some = new[start : start + _AT_ONCE]
+                known.update(zip(some, self._look(name, some), strict=True))
+            for words, of, want, room in zip(found, asked, asks, rooms, strict=True):
+                one = known.get(of, _NOTHING)
+                if one.words and (one.gpus < want or one.gpus == room):
+                    words.append(one.words)
+        return found
 
-    def _look(self, name: str, need: int) -> _Covered:
-        holders, free = self._holders, self._free
-        unit, has, held, suffix = MILLI_PER_CPU, self._cpus, holders.cpus, " CPUs"
-        if name == "memory":
-            unit, has, held, suffix = MIB_PER_GIB, self._memory, holders.memory, " GiB"
-        covered = np.minimum(free, has // need)
-        lacking, gpus = self._nodes[covered < free], int(covered.sum())
-        if not len(lacking):
-            return _Covered(gpus, "")
-        most = [f"{job!r} holds {amount / unit:g}{suffix}" for job, amount in holders.most(held, lacking)]
-        return _Covered(gpus, f"{gpus} with its {name}" + (f" ({', '.join(most)})" if most else ""))
+    def _look(self, name: str, asked: Sequence[_Asked]) -> list[_Covered]:
+        has, held, unit, suffix = self._has[name]
+        part, need = np.array(asked, dtype=np.int64).T
+        kinds, kind = np.unique(need, return_inverse=True)
+        covered = np.minimum(self._free, has // kinds[:, None])
+        there = self._inside[part]
+        lacks = there & (covered < self._free)[kind]
+        gpus: list[int] = (covered[kind] * there).sum(axis=1).tolist()
+        found = [_Covered(each, "") for each in gpus]
+        rows = np.flatnonzero(lacks.any(axis=1))
+        most = self._holders.most_of_each(held, self._nodes, lacks[rows])
+        for row, jobs in zip(rows.tolist(), most, strict=True):
+            named = ", ".join([f"{job!r} holds {amount / unit:g}{suffix}" for job, amount in jobs])
+            found[row] = _Covered(gpus[row], f"{gpus[row]} with its {name}" + (f" ({named})" if named else ""))
+        return found
 
 
 def holders_text(holders: Holders, nodes: Ints, lacks: int) -> str:
     """Return the jobs that hold most of the GPUs of these nodes, as many as hold what is lacking; few are named."""
-    return named_holders(most_holders(holders, nodes), lacks)
-
-
-def most_holders(holders: Holders, nodes: Ints) -> list[tuple[str, int]]:
-    """Return the jobs that are named as holding GPUs of these nodes, with so many, largest first."""
-    return holders.most(holders.gpus, nodes, MOST_HOLDERS)
+    return named_holders(holders.most(holders.gpus, nodes, MOST_HOLDERS), lacks)
 
 
 def named_holders(most: Sequence[tuple[str, int]], lacks: int) -> str:

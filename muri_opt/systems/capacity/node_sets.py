@@ -115,14 +115,18 @@ def _node_sets(round_: Round) -> NodeSets:
     else:
         pairs = zip(eligible.kind.tolist(), asked, strict=True)
         kind = np.array([known.setdefault(pair, len(known)) for pair in pairs], dtype=np.int64)
-    demands, same = [], dict[bytes, Ints]()
-    for row, (starts, level, nodes, even, prefers) in known:
-        may, anywhere = eligible.rows[row], np.zeros_like(types)
-        inside = anywhere if level is None else units[level]
-        sets = _apart(may, types, anywhere if prefers else inside) if starts else ()
-        sets = tuple([same.setdefault(nodes.tobytes(), nodes) for nodes in sets])
-        near = _apart(may & (inside >= 0), types, inside) if starts and prefers else ()
-        demands.append(Demand(sets=sets, least=nodes.least, most=nodes.most, even=even, near=near))
+    may = eligible.rows[[row for row, _ in known]]
+    may[[not one.starts for _, one in known]] = False
+    level_of = [np.zeros_like(types) if one.level is None else units[one.level] for _, one in known]
+    inside = np.array(level_of, dtype=np.int64).reshape(may.shape)
+    prefers = np.array([one.prefers for _, one in known], dtype=np.bool_)
+    same = dict[bytes, Ints]()
+    sets = _apart(may, types, np.where(prefers[:, None], 0, inside), same)
+    near = _apart(may & (inside >= 0) & prefers[:, None], types, inside, same)
+    demands = [
+        Demand(sets=own, least=one.nodes.least, most=one.nodes.most, even=one.even, near=wished)
+        for (_, one), own, wished in zip(known, sets, near, strict=True)
+    ]
     wishes = {at: units[one.level] for at, one in enumerate(asked or ()) if one.prefers and one.level is not None}
     return NodeSets(kind=kind, demands=tuple(demands), places=np.column_stack(places), wishes=wishes)
 
@@ -153,10 +157,23 @@ def _asked(round_: Round) -> Sequence[_Asked] | None:
     ]
 
 
-def _apart(may: NDArray[np.bool_], types: Ints, units: Ints) -> tuple[Ints, ...]:
-    """Return the nodes of each GPU type and unit on which a job may start."""
-    found: dict[tuple[int, int], list[int]] = {}
-    nodes = np.flatnonzero(may)
-    for node, type_, unit in zip(nodes.tolist(), types[nodes].tolist(), units[nodes].tolist(), strict=True):
-        found.setdefault((type_, unit), []).append(node)
-    return tuple(np.array(nodes, dtype=np.int64) for nodes in found.values())
+def _apart(may: NDArray[np.bool_], types: Ints, units: Ints, same: dict[bytes, Ints]) -> list[tuple[Ints, ...]]:
+    """Return for each row the nodes of each GPU type and unit on which a job may start, in the order of first nodes.
+
+    ``may[k, s]`` says whether those of row k may start on node s, which is in the unit ``units[k, s]``. Equal sets are
+    one array, that which is the ``same``.
+
+    >>> may, types, units = np.ones((1, 4), dtype=np.bool_), np.array([1, 0, 1, 0]), np.zeros((1, 4), dtype=int)
+    >>> [some.tolist() for some in _apart(may, types, units, {})[0]]
+    [[0, 2], [1, 3]]
+    """
+    row, node = may.nonzero()
+    code = (row * (int(types.max(initial=0)) + 1) + types[node]) * (int(units.max(initial=0)) + 2) + units[row, node]
+    line = np.argsort(code, kind="stable")
+    row, node, code = row[line], node[line], code[line]
+    starts = np.flatnonzero(np.diff(code, prepend=-2))
+    found: list[list[Ints]] = [[] for _ in may]
+    for own, start, end in zip(row[starts].tolist(), starts.tolist(), [*starts[1:].tolist(), len(node)], strict=False):
+        nodes = node[start:end]
+        found[own].append(same.setdefault(nodes.tobytes(), nodes))
+    return [tuple(sorted(sets, key=lambda nodes: nodes.item(0))) for sets in found]

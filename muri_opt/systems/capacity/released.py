@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 
 import numpy as np
@@ -14,8 +15,19 @@ from muri_opt.systems.capacity.node_sets import Demand, NodeSets, node_sets
 
 def demand_of(round_: Round, job: int) -> Demand:
     """Return what a job asks of nodes; of one that is kept back what it will ask."""
-    sets = _released_sets(round_) if round_.waits_by_order[job] else node_sets(round_)
-    return _anywhere(len(round_.cluster.nodes)) if sets is None else sets.of(job)
+    return demands_of(round_, [job])[0]
+
+
+def demands_of(round_: Round, jobs: Sequence[int]) -> list[Demand]:
+    """Return the same of many jobs."""
+    kept_back: list[bool] = round_.waits_by_order[jobs].tolist()
+    anywhere, sets = _anywhere(len(round_.cluster.nodes)), node_sets(round_)
+    now = [anywhere] * len(jobs) if sets is None else [sets.demands[kind] for kind in sets.kind[jobs].tolist()]
+    if any(kept_back):
+        released = _released_sets(round_)
+        for at in np.flatnonzero(kept_back).tolist():
+            now[at] = anywhere if released is None else released.of(jobs[at])
+    return now
 
 
 @recalled

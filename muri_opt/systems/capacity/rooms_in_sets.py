@@ -8,11 +8,14 @@ from collections.abc import Sequence
 import numpy as np
 
 from muri_opt.rounds.amounts import Ints, gpus_that_fit
+from muri_opt.rounds.eligibility import Bools
 from muri_opt.systems.capacity.node_sets import Demand
 from muri_opt.systems.capacity.shaped_fit import fit_in_sets
 
 Needs = tuple[int, int]
 """Milli-CPUs and MiB with each GPU."""
+_AT_ONCE = 512
+"""Needs and sets of nodes that are looked at together."""
 
 
 class RoomsInSets:
@@ -28,6 +31,45 @@ class RoomsInSets:
         if needs not in self._rooms:
             self._rooms[needs] = gpus_that_fit(needs, *self._free)
         return self._rooms[needs]
+
+    def together(self, needs: Sequence[Needs], inside: Bools) -> list[int]:
+        """Return how many GPUs of a job fit on some nodes in all: with ``needs[u]`` on those ``inside[u]``.
+
+        >>> rooms = RoomsInSets(np.array([4, 2, 3]), np.array([8, 1, 9]), np.zeros(3))
+        >>> rooms.together([(0, 0), (1, 0)], np.array([[True, True, False], [True, True, True]]))
+        [6, 8]
+        """
+        kinds = {one: place for place, one in enumerate(dict.fromkeys(needs))}
+        rooms = np.array([self.of(one) for one in kinds], dtype=np.int64).reshape(len(kinds), inside.shape[1])
+        kind, found = np.array([kinds[one] for one in needs], dtype=np.int64), list[int]()
+        for start in range(0, len(needs), _AT_ONCE):
+            some = slice(start, start + _AT_ONCE)
+            found += np.einsum("us,us->u", rooms[kind[some]], inside[some]).tolist()
+        return found
+
+    def hold(self, asked: Sequence[tuple[Needs, int, Demand]]) -> list[bool]:
+        """Return whether gangs of so many GPUs fit as their demands ask, on however many nodes; all at once.
+
+        >>> demand = Demand(sets=(np.arange(2), np.array([2])), least=1, most=None, even=False)
+        >>> rooms = RoomsInSets(np.array([4, 2, 3]), np.zeros(3), np.zeros(3))
+        >>> rooms.hold([((0, 0), 6, demand), ((0, 0), 7, demand)])
+        [True, False]
+        """
+        found = [demand.shaped and self.fewest_nodes(needs, gpus, demand) is not None for needs, gpus, demand in asked]
+        plain = [(at, needs, demand.sets) for at, (needs, _, demand) in enumerate(asked) if not demand.shaped]
+        sets = {id(nodes): nodes for _, _, some in plain for nodes in some}
+        place = {one: row for row, one in enumerate(sets)}
+        inside = np.zeros((len(sets), len(self._free[0])), dtype=np.bool_)
+        for row, nodes in zip(inside, sets.values(), strict=True):
+            row[nodes] = True
+        at, of = (
+            [at for at, _, some in plain for _ in some],
+            [place[id(nodes)] for _, _, some in plain for nodes in some],
+        )
+        needed = [needs for _, needs, some in plain for _ in some]
+        for one, total in zip(at, self.together(needed, inside[np.array(of, dtype=np.int64)]), strict=True):
+            found[one] = found[one] or total >= asked[one][1] > 0
+        return found
 
     def fewest_nodes(self, needs: Needs, gpus: int, demand: Demand, limit: int | None = None) -> int | None:
         """Return on how many nodes :func:`.shaped_fit.fit_in_sets` puts a gang, or ``None`` where it does not fit.

@@ -75,8 +75,8 @@ class Offers:
             charge=np.zeros(len(models)),
             submitted=np.array([job.submitted or 0.0 for job in round_.jobs]),
             spot=regions.kind,
-            meet=regions.together() if regions.are_asked else None,
-            nested=regions.nested() if regions.are_asked else None,
+            meet=regions.together if regions.are_asked else None,
+            nested=regions.nested if regions.are_asked else None,
             full=rules.full,
         )
 

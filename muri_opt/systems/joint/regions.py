@@ -73,16 +73,18 @@ class Regions:
         bits = [[region >> node & 1 for node in range(nodes)] for region in regions]
         return np.array(bits, dtype=np.bool_).reshape(len(bits), nodes)
 
+    @cached_property
     def together(self) -> NDArray[np.bool_]:
-        """Return which kinds of jobs have a region in common: those that have a node in common."""
-        bits = np.packbits(self.inside, axis=1)
-        return np.asarray((bits[:, None, :] & bits).any(axis=2))
+        """Which kinds of jobs have a region in common: those that have a node in common."""
+        inside = self.inside.astype(np.float32)
+        return np.asarray(inside @ inside.T > 0)
 
+    @cached_property
     def nested(self) -> NDArray[np.bool_]:
-        """Return of which two kinds of jobs one may start wherever the other may, and the other somewhere."""
-        bits = np.packbits(self.inside, axis=1)
-        beyond = (bits[:, None, :] & ~bits).any(axis=2)  # [j, k]: j may start where k may not
-        return np.asarray(~(beyond & beyond.T) & self.together())
+        """Of which two kinds of jobs one may start wherever the other may, and the other somewhere."""
+        inside = self.inside.astype(np.float32)
+        beyond = inside @ (1 - inside).T > 0  # [j, k]: j may start where k may not
+        return np.asarray(~(beyond & beyond.T) & self.together)
 
 
 def _common(some: tuple[Region, ...], others: tuple[Region, ...]) -> tuple[Region, ...]:
@@ -100,10 +102,13 @@ def _regions(round_: Round) -> Regions:
         kind = np.zeros(len(round_.jobs), dtype=np.int64)
         return Regions(kind=kind, of_kind=((ANYWHERE,),), inside=everywhere, types=types)
     each = {id(nodes): nodes for demand in sets.demands for nodes in demand.sets}
-    known = {at: _bits(nodes.tolist()) for at, nodes in each.items()}
+    known = {at: _bits(nodes, len(round_.cluster.nodes)) for at, nodes in each.items()}
     of_kind = tuple(tuple([known[id(nodes)] for nodes in demand.sets]) for demand in sets.demands)
     return Regions(kind=sets.kind, of_kind=of_kind, inside=sets.may_start_by_kind(), types=types)
 
 
-def _bits(nodes: Sequence[int]) -> Region:
-    return reduce(int.__or__, (1 << node for node in nodes), 0)
+def _bits(nodes: Ints, every: int) -> Region:
+    """Return some of so many nodes as bits."""
+    inside = np.zeros(every, dtype=np.bool_)
+    inside[nodes] = True
+    return int.from_bytes(np.packbits(inside, bitorder="little").tobytes(), "little")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import numpy as np
 
 from muri_opt.rounds.amounts import Ints
@@ -28,6 +30,10 @@ class AskedRules:
         self._sets = BindingInSets(round_, self._left, holders, consolidate=False)
         self._known: dict[tuple[int, ...], Binding] = {}
         self._short: dict[tuple[int, int], list[str]] = {}
+
+    def look_at(self, jobs: Collection[int]) -> None:
+        """Look at many jobs at once: what :meth:`of` says of them is then known."""
+        self._sets.look_at(jobs)
 
     def of(self, job: int, reason: WaitingReason) -> Binding:
         """Return all that binds for a job, of which ``reason`` is the first, and what would help."""

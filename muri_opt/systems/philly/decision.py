@@ -32,10 +32,13 @@ def placement_decision(
     """
     state = ClusterState(round_, status, places)
     changes, rules = SmallestChanges(round_, state, budget), BindingRules(round_, state)
+    waits = [job for job in range(len(round_.jobs)) if job not in places]
     asked = None if status.sets is None else AskedRules(rules)
+    if asked is not None:
+        asked.look_at(waits)
     return Decision(
         assignments=tuple(_assignment(round_, job, held) for job, held in sorted(places.items())),
-        waiting=tuple(_waiting(changes, rules, asked, job) for job in range(len(round_.jobs)) if job not in places),
+        waiting=tuple(_waiting(changes, rules, asked, job) for job in waits),
     )
 
 

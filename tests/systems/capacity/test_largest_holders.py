@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given, strategies as st
 
 from muri_opt import Cluster, Job, Node, Round
@@ -11,17 +12,37 @@ from muri_opt.systems.capacity.holders import Holders
 HELD = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 2), st.integers(0, 3)), max_size=12)
 
 
-@given(HELD, st.sets(st.integers(0, 2)), st.integers(0, 4))
-def test_the_largest_holders_are_those_of_a_sorted_list(
-    held: list[tuple[int, int, int]], nodes: set[int], number: int
-) -> None:
+def holders_of(held: list[tuple[int, int, int]]) -> Holders:
     round_ = Round(
         cluster=Cluster(nodes=tuple(Node(id=f"n{place}", gpus=99) for place in range(3))),
         jobs=tuple(Job(id=f"j{place}", gpus=1) for place in range(6)),
     )
     group, node, gpus = np.array(held, dtype=np.int64).reshape(-1, 3).T
-    holders = Holders.of_amounts(round_, [(job,) for job in range(6)], group, node, (gpus, gpus, gpus))
+    return Holders.of_amounts(round_, [(job,) for job in range(6)], group, node, (gpus, gpus, gpus))
+
+
+def largest(held: list[tuple[int, int, int]], nodes: set[int], number: int) -> list[tuple[str, int]]:
     sums = {job: sum(amount for one, at, amount in held if one == job and at in nodes) for job in range(6)}
-    largest = sorted((job for job in sums if sums[job]), key=lambda job: -sums[job])[:number]
+    line = sorted((job for job in sums if sums[job]), key=lambda job: -sums[job])[:number]
+    return [(f"j{job}", sums[job]) for job in line]
+
+
+@given(HELD, st.sets(st.integers(0, 2)), st.integers(0, 4))
+def test_the_largest_holders_are_those_of_a_sorted_list(
+    held: list[tuple[int, int, int]], nodes: set[int], number: int
+) -> None:
+    holders = holders_of(held)
     found = holders.most(holders.gpus, np.array(sorted(nodes), dtype=np.int64), number)
-    assert found == [(f"j{job}", sums[job]) for job in largest]
+    assert found == largest(held, nodes, number)
+
+
+@given(HELD, st.lists(st.sets(st.integers(0, 2)), max_size=5), st.integers(0, 4), st.integers(1, 40))
+def test_of_many_sets_of_nodes_at_once_they_are_the_same(
+    held: list[tuple[int, int, int]], sets: list[set[int]], number: int, together: int
+) -> None:
+    holders, nodes = holders_of(held), np.array([2, 0, 1])
+    where = np.array([[node in some for node in nodes.tolist()] for some in sets], dtype=np.bool_).reshape(-1, 3)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("muri_opt.systems.capacity.holders._MOST_NUMBERS", together)
+        found = holders.most_of_each(holders.gpus, nodes, where, number)
+    assert found == [largest(held, some, number) for some in sets]

@@ -127,8 +127,8 @@ def test_kinds_of_jobs_meet_where_they_have_a_region_in_common(seed: int) -> Non
     round_ = with_all(large_joint_round(seed, jobs=30, nodes=6), seed, 1)
     regions = Regions.of(round_)
     common = [[any(a & b for a in one for b in other) for other in regions.of_kind] for one in regions.of_kind]
-    assert regions.together().tolist() == common
+    assert regions.together.tolist() == common
     for kind, own in enumerate(regions.of_kind):
         assert regions.nodes_of_each(own).any(axis=0).tolist() == regions.inside[kind].tolist()
         assert len(regions.nodes_of_each(own)) == len(own)
-    assert np.array_equal(regions.together(), regions.together().T)
+    assert np.array_equal(regions.together, regions.together.T)

@@ -57,8 +57,8 @@ def test_of_nested_kinds_one_may_start_wherever_the_other_may(seed):
     regions = Regions.of(labelled(seed, 40, 12))
     inside = [{node for node, is_in in enumerate(row) if is_in} for row in regions.inside.tolist()]
     nested = [[bool(one and other) and (one <= other or other <= one) for other in inside] for one in inside]
-    assert regions.nested().tolist() == nested
-    assert not (regions.nested() & ~regions.together()).any()
+    assert regions.nested.tolist() == nested
+    assert not (regions.nested & ~regions.together).any()
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -77,7 +77,7 @@ def test_rows_have_jobs_of_similar_periods_that_ask_for_the_same_nodes_together(
 @pytest.mark.parametrize("jobs", [60, 300])
 def test_of_very_many_jobs_only_such_share_that_no_other_confines(seed, jobs):
     round_ = labelled(seed, jobs, 24)
-    offers, nested = offers_of(round_), Regions.of(round_).nested()
+    offers, nested = offers_of(round_), Regions.of(round_).nested
     found = search(offers, 192)
     pairs = [pair for part in found.shared for group in part.tolist() for pair in combinations(group, 2)]
     assert pairs
