@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from random import Random
 
+import numpy as np
+import pytest
 from msgspec.structs import replace
 
 from muri_opt import Cluster, Round, Tenant, policy_from
+from muri_opt.systems.joint.capacity_charges import Capacities
 from muri_opt.systems.joint.models import models_of
 from muri_opt.systems.joint.offers import Offers
 from muri_opt.systems.joint.rules import JointRules
+from muri_opt.systems.joint.search_terms import Terms
 from muri_opt.systems.joint.worth import worth_of
 
 TENANTS = 5
@@ -69,3 +73,14 @@ def offers_of(round_: Round) -> Offers:
     rules = JointRules.of(policy_from("joint-s").rules)
     models = models_of(round_, rules)
     return Offers.of(round_, models, worth_of(round_, models, rules), rules)
+
+
+def ask_no_prices(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let joint searches ask for GPUs as if there were enough of all else."""
+
+    def free(offers: Offers, _jobs: object, gpus: int, *_: object) -> Terms:
+        enough = Capacities.of_gpus(gpus, len(offers.kind))
+        return Terms(charge=np.zeros(len(offers.kind)), limits=enough, members=offers.most_jobs)
+
+    monkeypatch.setattr("muri_opt.systems.joint.quota_search.terms_of", free)
+    monkeypatch.setattr("muri_opt.systems.joint.quota_search.within", lambda *_: True)

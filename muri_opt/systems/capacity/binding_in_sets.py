@@ -208,17 +208,16 @@ class BindingInSets:
         free: list[int] = (inside @ left.gpus).tolist()
         most = holders.most_of_each(holders.gpus, np.arange(len(left.gpus)), inside, MOST_HOLDERS)
         lacking = LackingAmounts(self._round, left, holders, inside)
-        lacks = lacking.of_each(
-            [one.job for one in asked], self._rooms.together([one.needs for one in asked], inside[part]), part
-        )
+        lacking.look_at([one.job for one in asked], part)
+        rooms = self._rooms.together([one.needs for one in asked], inside[part])
         found = []
-        for one, limit, place, more in zip(asked, limits, part, lacks, strict=True):
-            here = free[place]
+        for one, limit, place, room in zip(asked, limits, part, rooms, strict=True):
+            here, lacks = free[place], lacking.of(one.job, room, place)
             words = f"{here} are free where it may start"
             words += named_holders(most[place], one.asks - here) if one.asks > here else _shape(one.open_to)
             if self._consolidate and one.asks <= here:
                 words += f", on {limit} node{'s' * (limit != 1)}"
-            words += ", at most " + " and ".join(more) if more else ""
+            words += ", at most " + " and ".join(lacks) if lacks else ""
             found.append(_Room(free=here, said=words + self._others(one.job, left.gpus, "others are free")))
         return found
 

@@ -34,6 +34,8 @@ class BindingRules:
         """Look at many jobs at once: what :meth:`of` says of them is then known."""
         if self._left.sets is not None:
             self._sets.look_at(jobs)
+        else:
+            self._lacking.look_at([*jobs], [0] * len(jobs))
 
     def of(self, job: int) -> Binding:
         """Return what binds for a job that waits."""

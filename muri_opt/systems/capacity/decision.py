@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import chain
+from types import MappingProxyType
 
 import msgspec
 import numpy as np
@@ -87,12 +88,14 @@ def group_decision(
     asks: Ints | None = None,
     of: Entries | None = None,
     left: Leftover | None = None,
+    told: Mapping[int, Waiting] = MappingProxyType({}),
 ) -> Decision:
     """Return the decision in which the groups run and all other jobs wait, with the reason.
 
     ``consolidate`` says that a gang must sit on as few nodes as it could in the empty cluster. ``asks`` are the GPUs
     each job runs with, or would need to start, where that is not what the round says. ``of`` says which group has how
-    many GPUs of which node, where that is known: shares are then not looked at. So does ``left`` of what they leave.
+    many GPUs of which node, where that is known: shares are then not looked at. So does ``left`` of what they leave,
+    and ``told`` of jobs for which it is known why they wait.
 
     >>> group = Placed(jobs=(0,), share=np.array([3, 0]))
     >>> group_decision(shipped_round("toy/two-gangs"), [group], consolidate=False).assignments[0].gpus
@@ -101,7 +104,9 @@ def group_decision(
     of = entries([group.share for group in groups]) if of is None else of
     left, holders, waits = _beside(round_, groups, of, left_by(round_, groups, of, asks) if left is None else left)
     rules = BindingRules(round_, left, holders, consolidate=consolidate)
-    return Decision(assignments=_assignments(round_, groups, of), waiting=_waiting(round_, left, waits, rules, None))
+    others = _waiting(round_, left, [job for job in waits if job not in told], rules, None) if waits else ()
+    found, each = _assignments(round_, groups, of), iter(others)
+    return Decision(assignments=found, waiting=tuple([told[job] if job in told else next(each) for job in waits]))
 
 
 def parts_decision(round_: Round, placed: Mapping[int, Parts], periods: Mapping[int, float], asks: Ints) -> Decision:

@@ -32,9 +32,6 @@ class _Covered(NamedTuple):
     words: str
 
 
-_NOTHING: Final = _Covered(0, "")
-
-
 class LackingAmounts:
     """How many of the free GPUs of parts of the cluster jobs have CPUs and memory for; equal needs are looked at once.
 
@@ -42,7 +39,8 @@ class LackingAmounts:
     """
 
     def __init__(self, round_: Round, left: Leftover, holders: Holders, inside: Bools) -> None:
-        self._amounts, self._left, self._holders = round_.amounts, left, holders
+        self._left, self._holders = left, holders
+        self._needs = {_CPUS: round_.amounts.c, _MEMORY: round_.amounts.m}
         self._nodes = np.flatnonzero(left.gpus)  # few, in a cluster that is full
         self._inside, self._free = inside[:, self._nodes], left.gpus[self._nodes]
         self._has = {
@@ -51,26 +49,29 @@ class LackingAmounts:
         }
         self._known: dict[str, dict[_Asked, _Covered]] = {_CPUS: {}, _MEMORY: {}}
 
+    def look_at(self, jobs: Sequence[int], parts: Sequence[int]) -> None:
+        """Look at once at what many jobs lack, each in a part: what :meth:`of` says of them is then known."""
+        for name, needs in self._needs.items():
+            asked = dict.fromkeys(zip(parts, needs[jobs].tolist(), strict=True))
+            new = [one for one in asked if one[1] and one not in self._known[name]]
+            for start in range(0, len(new), _AT_ONCE):
+                some = new[start : start + _AT_ONCE]
+                self._known[name].update(zip(some, self._look(name, some), strict=True))
+
     def of(self, job: int, room: int, part: int = 0) -> list[str]:
         """Return for how many of the GPUs of a part a job has CPUs and memory, where these are in the way.
 
         ``room`` are the GPUs that it could use in all.
         """
-        return self.of_each([job], [room], [part])[0]
-
-    def of_each(self, jobs: Sequence[int], rooms: Sequence[int], parts: Sequence[int]) -> list[list[str]]:
-        """Return the same of many jobs, each with its room in a part, which are looked at together."""
-        asks, found = self._left.asks[jobs].tolist(), [list[str]() for _ in jobs]
-        for name, needs in ((_CPUS, self._amounts.c), (_MEMORY, self._amounts.m)):
-            known, asked = self._known[name], [*zip(parts, needs[jobs].tolist(), strict=True)]
-            new = [one for one in dict.fromkeys(asked) if one[1] and one not in known]
-            for start in range(0, len(new), _AT_ONCE):
-                some = new[start : start + _AT_ONCE]
-                known.update(zip(some, self._look(name, some), strict=True))
-            for words, of, want, room in zip(found, asked, asks, rooms, strict=True):
-                one = known.get(of, _NOTHING)
-                if one.words and (one.gpus < want or one.gpus == room):
-                    words.append(one.words)
+        asks, found = self._left.asks.item(job), list[str]()
+        for name, needs in self._needs.items():
+            need = needs.item(job)
+            if need:
+                if (part, need) not in self._known[name]:
+                    self.look_at([job], [part])
+                one = self._known[name][part, need]
+                if one.words and (one.gpus < asks or one.gpus == room):
+                    found.append(one.words)
         return found
 
     def _look(self, name: str, asked: Sequence[_Asked]) -> list[_Covered]:

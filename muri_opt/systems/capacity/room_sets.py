@@ -20,6 +20,9 @@ PartAmounts = tuple[int, int, int]
 GPUS_ALONE: Final = (0, 0)
 FEW_NODES: Final = 160
 """Nodes with free GPUs up to which they are looked at one by one."""
+_NEVER: Final = 1 << 62
+_LOOKS: Final = 320
+"""Nodes that are looked at for a kind before it gets sets: to make these takes about as long."""
 
 
 class RoomSets:
@@ -37,6 +40,10 @@ class RoomSets:
         """Nodes of which something was taken, in turn."""
         self._seen: dict[Kind, int] = {}
         """How many of these changes the sets of each kind that was asked for know of."""
+        self._looked: dict[Kind, int] = {}
+        """How many nodes were looked at for a kind that has no sets."""
+        self._nodes: dict[int, list[int]] = {}
+        """The nodes among some, by their bits."""
 
     @property
     def free(self) -> list[list[int]]:
@@ -58,11 +65,19 @@ class RoomSets:
             return self._whole[kind]
         return sum([room * (nodes & among).bit_count() for room, nodes in sets.items()])
 
+    def has_room(self, kind: Kind, among: int) -> bool:
+        """Return whether jobs of a kind find room for a GPU on nodes ``among`` some, as bits."""
+        return any(nodes & among for nodes in self._now(kind).values())
+
     def best_fit(self, kind: Kind, gpus: int, among: int = -1) -> Parts | None:
         """Return GPUs of nodes for a share, or ``None``: of the tightest that holds it, or the roomiest and a rest.
 
         Only nodes ``among`` some, as bits, are looked at; -1 are all.
         """
+        if among != -1 and kind not in self._sets:
+            node = self._tightest_of_few(kind, gpus, among)
+            if node is not None:
+                return [(node, gpus)]
         sets = self._now(kind)
         whole = min([room for room, nodes in sets.items() if room >= gpus and nodes & among], default=0)
         if whole:
@@ -82,6 +97,28 @@ class RoomSets:
                 return found
             used |= first
             gpus -= room
+
+    def _tightest_of_few(self, kind: Kind, gpus: int, among: int) -> int | None:
+        """Return the tightest node among some that holds a share, if they are few and were rarely looked at."""
+        if among not in self._nodes:
+            self._nodes[among] = [node for node in range(len(self._gpus)) if among >> node & 1]
+        nodes, looked = self._nodes[among], self._looked.get(kind, 0)
+        if looked + len(nodes) > _LOOKS:
+            return None
+        self._looked[kind] = looked + len(nodes)
+        free, cpus, memory, (milli, mib) = self._gpus, self._cpus, self._memory, kind
+        found, least = None, _NEVER
+        for node in nodes:
+            fits = free[node]
+            if fits < gpus:
+                continue
+            if milli and fits * milli > cpus[node]:
+                fits = cpus[node] // milli
+            if mib and fits * mib > memory[node]:
+                fits = memory[node] // mib
+            if gpus <= fits < least:
+                found, least = node, fits
+        return found
 
     def fit_parts(self, parts: Sequence[PartAmounts], among: int = -1) -> Parts | None:
         """Return a node with its GPUs for each part, or ``None``: the tightest nodes, the largest parts first.

@@ -60,7 +60,12 @@ class Capacities:
 
 def within(found: Found, limits: Capacities) -> bool:
     """Return whether there is enough of everything for what was found."""
-    return limits.of_gpus_alone or bool((limits.asked(*_flat(found.parts), found.gpus) <= limits.left).all())
+    return limits.of_gpus_alone or bool((asked_by(found, limits) <= limits.left).all())
+
+
+def asked_by(found: Found, limits: Capacities) -> Floats:
+    """Return how much of everything that is limited the groups take that were found."""
+    return limits.asked(*_flat(found.parts), found.gpus)
 
 
 def capacity_charges(offers: Offers, jobs: Ints, found: Found, limits: Capacities) -> Floats:
@@ -78,6 +83,14 @@ def capacity_charges(offers: Offers, jobs: Ints, found: Found, limits: Capacitie
     usual = found.value / max(1, int(found.gpus.sum()))  # for a GPU, where none is scarce
     members = _flat([*found.shared, alone[:, None]])
     return charges_of(value, offers.float_counts, members, limits, max(found.price, usual / 2))
+
+
+def lone_charges(offers: Offers, jobs: Ints, found: Found, limits: Capacities) -> Floats:
+    """Return the same where all run alone; powers of two of GPUs tell nearly the same prices as all sizes."""
+    at = np.append(0, offers.coarse_grid)
+    value, usual = offers.alone(jobs).take(at, axis=1), found.value / max(1, int(found.gpus.sum()))
+    members = jobs, np.ones(len(jobs), dtype=np.int64)
+    return charges_of(value, offers.float_counts[at], members, limits, max(found.price, usual / 2))
 
 
 def charges_of(value: Floats, counts: Floats, members: tuple[Ints, Ints], limits: Capacities, first: float) -> Floats:

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from itertools import chain
 
 import numpy as np
-from msgspec.structs import replace
 
 from muri_opt.rounds import Decision, Round
 from muri_opt.rounds.amounts import Ints
@@ -31,11 +30,8 @@ def joint_decision(round_: Round, models: Models, rules: JointRules, placed: Map
     asks[members] = np.repeat([place.gpus for place in placed.values()], sizes)
     groups, of = timed_placed(round_, models, rules, placed)
     left = left_by(round_, groups, of, asks)
-    decision = group_decision(round_, groups, consolidate=False, asks=asks, of=of, left=left)
-    if not models.are_planned:
-        return decision
-    told = why_plans_wait(round_, models, left, [wait.job for wait in decision.waiting])
-    return replace(decision, waiting=tuple(told.get(wait.job, wait) for wait in decision.waiting))
+    told = why_plans_wait(round_, models, left, frozenset(members)) if models.are_planned else {}
+    return group_decision(round_, groups, consolidate=False, asks=asks, of=of, left=left, told=told)
 
 
 def timed_placed(

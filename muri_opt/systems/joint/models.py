@@ -151,14 +151,26 @@ def _keys(jobs: Sequence[Job]) -> list[tuple[int, *tuple[Hashable, ...]]]:
 
 def _read(jobs: Sequence[Job], places: Sequence[int], *, full: bool, powers: bool) -> list[_Known]:
     """Return the rows of the jobs at some places: of all at once, and by itself of each of which that cannot be."""
-    read: dict[int, _Known | None] = dict.fromkeys(places)
-    plain = [place for place in places if jobs[place].plans is None]
-    rows = rows_of([jobs[place] for place in plain], full=full, powers=powers)
-    read.update((place, (row, NO_PLANS)) for place, row in zip(plain, rows, strict=True) if row is not None)
-    if len(plain) < len(places):
-        planned = [place for place in places if jobs[place].plans is not None]
-        read.update(zip(planned, plan_rows_of([jobs[place] for place in planned]), strict=True))
-    return [_read_alone(jobs, place, full, powers) if known is None else known for place, known in read.items()]
+    some = [jobs[place] for place in places]
+    planned = [at for at, job in enumerate(some) if job.plans is not None]
+    if not planned:
+        read = _without_plans(some, full=full, powers=powers)
+    else:
+        plain = [at for at, job in enumerate(some) if job.plans is None]
+        read = [None] * len(some)
+        for at, known in zip(plain, _without_plans([some[at] for at in plain], full=full, powers=powers), strict=True):
+            read[at] = known
+        for at, known in zip(planned, plan_rows_of([some[at] for at in planned]), strict=True):
+            read[at] = known
+    return [
+        _read_alone(jobs, place, full, powers) if known is None else known
+        for place, known in zip(places, read, strict=True)
+    ]
+
+
+def _without_plans(jobs: Sequence[Job], *, full: bool, powers: bool) -> list[_Known | None]:
+    """Return the rows of jobs without plans, ``None`` of each that is to be read by itself."""
+    return [None if row is None else (row, NO_PLANS) for row in rows_of(jobs, full=full, powers=powers)]
 
 
 def _read_alone(jobs: Sequence[Job], place: int, full: bool, powers: bool) -> _Known:
@@ -172,6 +184,9 @@ def _read_alone(jobs: Sequence[Job], place: int, full: bool, powers: bool) -> _K
 
 def _kinds(known: Sequence[_Known]) -> tuple[list[int], list[Row], list[RankedPlans]]:
     """Return the number of each job's model, in the order of their first jobs, and rows and plans of the models."""
+    if all(own is NO_PLANS for _, own in known):  # as in most rounds: told without a look at each job
+        number = {row: kind for kind, row in enumerate(dict.fromkeys([row for row, _ in known]))}
+        return [number[row] for row, _ in known], [*number], [NO_PLANS] * len(number)
     plain: dict[Row, int] = {}
     planned: dict[Row, list[int]] = {}
     kinds, rows, plans = list[int](), list[Row](), list[RankedPlans]()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import reduce
+from operator import or_
 
 import numpy as np
 from numpy.typing import NDArray
@@ -99,6 +101,7 @@ class _Placing:
         """GPU counts by the models of a group, descending."""
         self._reaches: dict[tuple[Region, ...], int] = {}
         """How many GPUs the nodes of regions have."""
+        self._unions: dict[tuple[Region, ...], Region] = {}
         self._full: set[Spot] = set()
         """Needs and regions of jobs for which no GPU is left there: it stays so, as room only shrinks."""
         self._unfit: set[tuple[Sequence[PartAmounts], Region]] = set()
@@ -253,10 +256,19 @@ class _Placing:
         """Return the largest number of GPUs that a group of this kind could start on in one of the regions."""
         if (kind, regions) in self._full:
             return 0
-        room = max([self._rooms.room(kind, region) for region in regions], default=0)
+        if len(regions) > 1 and not self._rooms.has_room(kind, self._union(regions)):
+            room = 0
+        else:
+            room = max([self._rooms.room(kind, region) for region in regions], default=0)
         if not room:
             self._full.add((kind, regions))
         return room
+
+    def _union(self, regions: tuple[Region, ...]) -> Region:
+        """Return the nodes of all of some regions."""
+        if regions not in self._unions:
+            self._unions[regions] = reduce(or_, regions)
+        return self._unions[regions]
 
     def _left_of_quota(self, group: Group) -> int:
         """Return the most GPUs that a group may have within quotas: each of its jobs has all of them."""

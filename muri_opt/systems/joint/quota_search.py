@@ -20,14 +20,11 @@ from muri_opt.systems.joint.job_model import Floats
 from muri_opt.systems.joint.offers import Offers
 from muri_opt.systems.joint.places import Stay, has_scarce_nodes, place_groups
 from muri_opt.systems.joint.price_search import BLOCK, DEARER, Found, search
-from muri_opt.systems.joint.quota_charges import quota_charges
 from muri_opt.systems.joint.quotas import Quotas
-from muri_opt.systems.joint.sampled_charges import sampled_charges
+from muri_opt.systems.joint.search_terms import NOT_DEARER, Terms, terms_of
 from muri_opt.systems.joint.state import State
 
 _STEPS = 8
-_NOT_DEARER = 1.0
-"""Where jobs pay for more than GPUs, these are no dearer for being shared."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -91,35 +88,47 @@ class _Search:
             return first
         offers = replace(self.offers, charge=paid)
         other = paid + capacity_charges(offers, self.jobs, found, self.resources)
-        again = self._better_placed(self._found(other, _NOT_DEARER), other)
+        again = self._better_placed(self._found(other, NOT_DEARER), other)
         return max(first, again, key=lambda one: one.value)
 
-    def at_once(self, quotas: Quotas) -> Steps[Searched]:
-        """Yield what is found of very many jobs: where quotas bind by what jobs alone would pay for them at first.
+    def terms(self, quotas: Quotas) -> Terms:
+        """Return the terms that jobs alone tell."""
+        return terms_of(self.offers, self.jobs, self.gpus, self.resources, quotas)
 
-        Else by what some of the jobs would pay for CPUs and memory, where these bind.
+    def at_once(self, terms: Terms) -> Steps[Searched]:
+        """Yield what is found at once on such terms.
+
+        Where that asks for more than there is, another search is made at the prices that it tells, and the best is
+        taken. Jobs alone come first where quotas bind even for them, as sharing then gains little.
         """
-        paid = quota_charges(self.offers, self.jobs, quotas, self.gpus)
-        more = None if paid.any() or not self.gpus else sampled_charges(self.offers, self.jobs, self.resources)
-        every, dearer = self.resources, DEARER
-        if more is not None:
-            paid, every, dearer = more, Capacities.of_gpus(self.gpus, len(more)), _NOT_DEARER
-        found = self._found(paid, dearer)
-        first = self._placed(found, paid)
-        enough = within(found, every.and_of(quotas.left, quotas.counted))
-        if enough and not found.rough:
-            return first
-        yield first
-        if enough:  # what is rough is not the last answer, but no other prices would help
-            return first
+        found = []
+        if terms.lone is not None:
+            found.append(self._placed(terms.lone, terms.charge))
+            yield found[0]
+        shared = self._on(terms, quick=True)
+        if shared.found.rough:
+            yield _best(*found, shared)
+            shared = shared if self.state.case.quick else self._on(terms)
+        found.append(shared)
+        if within(shared.found, terms.limits):
+            return _best(*found)
+        yield _best(*found)
         look_at_clock()
-        other = capacity_charges(self.offers, self.jobs, found, self.resources.and_of(quotas.left, quotas.counted))
-        again = self._placed(self._found(other, _NOT_DEARER), other)
-        return max(first, again, key=lambda one: one.value)
+        other = capacity_charges(self.offers, self.jobs, shared.found, terms.limits)
+        found.append(self._on(replace(terms, charge=other, dearer=NOT_DEARER)))
+        if terms.lone is None:
+            found.append(self._on(replace(terms, members=1)))
+        return _best(*found)
+
+    def _on(self, terms: Terms, *, quick: bool = False) -> Searched:
+        quick = quick or self.state.case.quick
+        offers = terms.of(self.offers)
+        found = search(offers, self.gpus, self.among, self.groups, dearer=terms.dearer, quick=quick)
+        return self._placed(found, terms.charge)
 
     def _found(self, paid: Floats, dearer: float = DEARER) -> Found:
         offers = replace(self.offers, charge=paid)
-        return search(offers, self.gpus, self.among, self.groups, dearer=dearer, quick=self.state.case.quick)
+        return search(offers, self.gpus, self.among, self.groups, dearer=dearer)
 
     def _placed(self, found: Found, paid: Floats, *, largest: bool = False) -> Searched:
         placed = placed_beside(self.state, self.kept, found, largest=largest)
@@ -131,6 +140,11 @@ class _Search:
         if not has_scarce_nodes(self.state.case.round_):
             return worth_most
         return max(worth_most, self._placed(found, paid, largest=True), key=lambda one: one.value)
+
+
+def _best(*found: Searched) -> Searched:
+    """Return what is worth most, of equal ones the first; of one alone it is not worked out what it is worth."""
+    return found[0] if len(found) == 1 else max(found, key=lambda one: one.value)
 
 
 def searched(
@@ -154,17 +168,23 @@ def searching(
 ) -> Steps[Searched]:
     """Yield the best placed groups that the price search finds beside those ``kept``, with charges of quotas.
 
-    Where no tenant asks for more than its quota, that is the first search; else the best of several by bisection, or of
-    one or two if there are very many jobs. ``groups`` are those of another search, to be improved instead.
+    Where no tenant asks for more than its quota, that is the first search; else the best of several by bisection, and
+    of what is found as for very many jobs, for which there is no bisection. ``groups`` are those of another search, to
+    be improved instead.
     """
     looked = _Search(state=state, offers=offers, kept=kept, among=among, groups=groups)
     quotas = Quotas.of(state.case.round_).beside(looked.held)
     if state.case.quick or len(looked.jobs) > BLOCK:
-        return (yield from looked.at_once(quotas))
+        return (yield from looked.at_once(looked.terms(quotas)))
     low, high = np.zeros(len(quotas.left)), np.full(len(quotas.left), np.inf)
     charge = low
     best = this = looked.at(quotas.counted.cost(charge))
     over = quotas.held(this.found.sizes()) > quotas.left
+    terms = looked.terms(quotas)
+    if not terms.charge.any() and not over.any():
+        return best
+    yield best
+    best = _best(best, (yield from looked.at_once(terms)))
     if not over.any():
         return best
     yield best

@@ -76,14 +76,14 @@ class Regions:
     @cached_property
     def together(self) -> NDArray[np.bool_]:
         """Which kinds of jobs have a region in common: those that have a node in common."""
-        inside = self.inside.astype(np.float32)
-        return np.asarray(inside @ inside.T > 0)
+        bits = np.packbits(self.inside, axis=1)
+        return np.asarray((bits[:, None, :] & bits).any(axis=2))
 
     @cached_property
     def nested(self) -> NDArray[np.bool_]:
         """Of which two kinds of jobs one may start wherever the other may, and the other somewhere."""
-        inside = self.inside.astype(np.float32)
-        beyond = inside @ (1 - inside).T > 0  # [j, k]: j may start where k may not
+        bits = np.packbits(self.inside, axis=1)
+        beyond = (bits[:, None, :] & ~bits).any(axis=2)  # [j, k]: j may start where k may not
         return np.asarray(~(beyond & beyond.T) & self.together)
 
 

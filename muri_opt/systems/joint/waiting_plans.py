@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from muri_opt.rounds import Round
 from muri_opt.rounds.change_wording import gpus_text
 from muri_opt.rounds.decision import Waiting, WaitingReason
@@ -15,13 +13,13 @@ from muri_opt.systems.joint.plan_ways import PlanShape
 from muri_opt.systems.joint.regions import Regions
 
 
-def why_plans_wait(round_: Round, models: Models, left: Leftover, waiting: Sequence[str]) -> dict[str, Waiting]:
-    """Return why each of the waiting jobs does that runs by plans, by its id, where so much is left."""
-    places = [place for place in map(round_.job_index.__getitem__, waiting) if models.runs_by_plans(place)]
+def why_plans_wait(round_: Round, models: Models, left: Leftover, running: frozenset[int]) -> dict[int, Waiting]:
+    """Return why each job waits that runs by plans and is not among the running ones, where so much is left."""
+    places = [place for place in range(len(models)) if place not in running and models.runs_by_plans(place)]
     if not places:
         return {}
     told = _Told(round_, models, left)
-    return {round_.jobs[place].id: told.of(place) for place in places}
+    return {place: told.of(place) for place in places}
 
 
 class _Told:

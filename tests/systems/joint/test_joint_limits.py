@@ -6,7 +6,7 @@ from random import Random
 
 import numpy as np
 import pytest
-from bound_joint_rounds import TENANTS, offers_of, with_cpus, with_tenants
+from bound_joint_rounds import TENANTS, ask_no_prices, offers_of, with_cpus, with_tenants
 from joint_rounds import large_joint_round
 from msgspec.structs import replace
 
@@ -103,9 +103,7 @@ def test_charges_of_quotas_are_worth_more_than_none(part, policy, monkeypatch):
     round_, one = with_tenants(large_joint_round(3, jobs=400, nodes=32, models=40), 3, part), policy_from(policy)
     charged = one.decide(round_, 0)
     assert not broken_rules(round_, one.rules, charged)
-    nothing = np.zeros(400)
-    monkeypatch.setattr("muri_opt.systems.joint.quota_search.quota_charges", lambda *_: nothing)
-    monkeypatch.setattr("muri_opt.systems.joint.quota_search.within", lambda *_: True)
+    ask_no_prices(monkeypatch)
     free = one.decide(round_, 0)
     assert decision_value(round_, one.rules, charged) > 1.05 * decision_value(round_, one.rules, free)
 
@@ -150,8 +148,7 @@ def test_cpus_have_a_price_where_there_are_gpus_for_everybody(jobs, monkeypatch)
     one = policy_from("joint-s")
     priced = one.decide(round_, 0)
     assert not broken_rules(round_, one.rules, priced)
-    monkeypatch.setattr("muri_opt.systems.joint.quota_search.sampled_charges", lambda *_: None)
-    monkeypatch.setattr("muri_opt.systems.joint.quota_search.within", lambda *_: True)
+    ask_no_prices(monkeypatch)
     free = one.decide(round_, 0)
     assert decision_value(round_, one.rules, priced) > 1.05 * decision_value(round_, one.rules, free)
 

@@ -6,7 +6,7 @@ from random import Random
 
 import numpy as np
 import pytest
-from bound_joint_rounds import offers_of, with_cpus, with_tenants
+from bound_joint_rounds import ask_no_prices, offers_of, with_cpus, with_tenants
 from joint_rounds import large_joint_round
 
 from muri_opt import Cluster, Job, Limits, Node, Round, Tenant, policy_from
@@ -66,8 +66,7 @@ def test_one_search_by_sampled_prices_is_worth_more_than_one_without(policy, see
     one = policy_from(policy)
     priced = one.decide(round_, 0)
     assert not broken_rules(round_, one.rules, priced)
-    monkeypatch.setattr("muri_opt.systems.joint.quota_search.sampled_charges", lambda *_: None)
-    monkeypatch.setattr("muri_opt.systems.joint.quota_search.within", lambda *_: True)
+    ask_no_prices(monkeypatch)
     free = one.decide(round_, 0)
     assert decision_value(round_, one.rules, priced) > 1.1 * decision_value(round_, one.rules, free)
 
