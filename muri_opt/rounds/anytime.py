@@ -50,6 +50,9 @@ def last_within(steps: Steps[T], budget: Budget) -> T:
         only: T = end.value
         return only
     left = budget.until(PART).deadline - time.monotonic()
+    if left <= 0:  # not even begun, what would be stopped at its first look at the clock
+        steps.close()
+        return answer
     try:
         with stopped_after(None if left == inf else left):
             while True:

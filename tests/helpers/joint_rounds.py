@@ -108,15 +108,19 @@ class _Running:
         return {"state": "running", "placement": placement}
 
 
-def large_joint_round(seed: int, *, jobs: int, nodes: int, models: int = 12) -> Round:
-    """Return a round of many waiting jobs of some models, all with stages and curves, on nodes of 8 GPUs."""
+def large_joint_round(seed: int, *, jobs: int, nodes: int, models: int = 12, most: int = 8) -> Round:
+    """Return a round of many waiting jobs of some models, all with stages and curves, on nodes of 8 GPUs.
+
+    Jobs may have any number of GPUs up to the ``most``.
+    """
     rng = Random(seed)
     drawn = []
     for _ in range(models):
         longest = rng.randrange(len(RESOURCES))
         stages = tuple(round(rng.uniform(0.3, 0.9) if at == longest else rng.uniform(0.02, 0.2), 3) for at in range(3))
         power = rng.uniform(0.5, 0.95)
-        curve = {count: round(count**power, 3) for count in (1, 2, 4, 8)}
+        counts = (1, 2, 4, 8) if most == 8 else (1, 2, 3, 5, 7, 8, 11, 13, most)
+        curve = {count: round(count**power, 3) for count in counts}
         drawn.append({"gpus": rng.choice([1, 2, 4]), "stage_seconds": stages, "scaling": curve})
     made = tuple(
         Job(

@@ -13,10 +13,13 @@ from muri_opt.rounds.amounts import Ints
 from muri_opt.rounds.anytime import Steps, first_of, last_of
 from muri_opt.systems.joint.easy_priorities import EasyPriorities
 from muri_opt.systems.joint.jobs_with_room import JobsWithRoom
-from muri_opt.systems.joint.offers import Offers
+from muri_opt.systems.joint.offers import Offers, grid_counts
 from muri_opt.systems.joint.revision import Beside, Placed, revising
 from muri_opt.systems.joint.state import Case, State
 from muri_opt.systems.priority_levels import levels_of
+
+_FEW_SIZES = 24
+"""Numbers of GPUs up to which a quick search looks at all of them."""
 
 
 def decided(case: Case, groups: list[Ints] | None = None) -> Placed:
@@ -31,14 +34,16 @@ def deciding(case: Case, groups: list[Ints] | None = None, *, early: bool = Fals
     a limit in seconds that is not reached changes nothing, and a decision that is decided again stays as it is. For
     that the last answer is returned even where the early one was worth more, which is rare.
     """
-    offers = Offers.of(case.round_, case.models, case.worth.as_if_nothing_ran(), case.rules)
     level, state, reached = levels_of(case.round_), State.of(case), -1
+    offers = _offers(case, few_sizes=early and not state.runs.any())
     if early:
         rough, is_last = _quickly(replace(state, case=replace(case, quick=True)), offers, level)
-        if is_last:
+        every_size = len(offers.counts) > len(case.models.counts)
+        if is_last and every_size:
             return rough
         yield rough
         reached = state.value(rough)
+        offers = offers if every_size else _offers(case, few_sizes=False)
     if level.any():
         return _level_by_level(state, offers, level)[0]
     steps = revising(state, offers, Beside.nothing(), groups)
@@ -50,6 +55,13 @@ def deciding(case: Case, groups: list[Ints] | None = None, *, early: bool = Fals
             return found
         if not early or state.value(placed) > reached:
             yield placed
+
+
+def _offers(case: Case, *, few_sizes: bool) -> Offers:
+    """Return what jobs offer for all numbers of GPUs, or if there are very many for ``few_sizes`` of these."""
+    models, few = case.models, few_sizes and len(case.models.counts) > _FEW_SIZES
+    worth = case.worth.as_if_nothing_ran()
+    return Offers.of(case.round_, models, worth, case.rules, grid_counts(models) if few else None)
 
 
 def _quickly(state: State, offers: Offers, level: Ints) -> tuple[Placed, bool]:

@@ -55,19 +55,21 @@ class Offers:
     full: bool
 
     @classmethod
-    def of(cls, round_: Round, models: Models, worth: Worth, rules: JointRules) -> Offers:
-        """Return the offers of all jobs of a round where each goes on as it is, or starts."""
-        counts = np.append(0, models.counts)
+    def of(cls, round_: Round, models: Models, worth: Worth, rules: JointRules, among: Ints | None = None) -> Offers:
+        """Return the offers of all jobs of a round where each goes on as it is, or starts.
+
+        They are for all numbers of GPUs, or ``among`` some.
+        """
+        counts, grid = np.append(0, models.counts if among is None else among), grid_counts(models)
         period = models.period.take(counts, axis=1).astype(np.float64)
         period[period == 0] = np.inf
         regions = Regions.of(round_)
-        asked = np.unique(models.least[models.least == models.largest])  # by jobs that cannot have fewer
         return cls(
             kind=models.kind,
             work=worth.work.astype(np.float64) / worth.unit,
             counts=counts,
             rate=1.0 / period,
-            grid=np.flatnonzero(np.isin(counts, [*_GRID, *asked])),
+            grid=np.flatnonzero(np.isin(counts, grid)),
             stages=_stage_times(models, period, len(round_.resources)),
             shares=models.shares[models.kind],
             slowdown=np.array([float(factor) for factor in rules.slowdown]),
@@ -186,6 +188,12 @@ class Offers:
             charge = self.charge[cores].sum(axis=2)[:, :, None] + self.charge[others][:, None, :]
             value = value - charge[:, :, None, :] * self.counts[at][..., None]
         return value
+
+
+def grid_counts(models: Models) -> Ints:
+    """Return the numbers of GPUs that groups are looked at with first: few, and those of jobs that have no choice."""
+    asked = models.least[models.least == models.largest]
+    return models.counts[np.isin(models.counts, [*_GRID, *np.unique(asked)])]
 
 
 def _of_similar_width(widths: Ints) -> Iterator[tuple[slice, int]]:

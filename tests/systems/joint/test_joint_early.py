@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from random import Random
+from typing import Any
 
 import pytest
 from bound_joint_rounds import with_all, with_priorities, with_tenants, with_types
@@ -15,6 +16,7 @@ from msgspec.structs import replace
 from muri_opt import InputError, Limits, Round, policy_from
 from muri_opt.rounds import Budget, after
 from muri_opt.systems.joint import by_priority
+from muri_opt.systems.joint.offers import Offers
 from muri_opt.systems.joint.partners import Blocks
 from muri_opt.verify import broken_rules, chapter_of, decision_value
 
@@ -174,3 +176,28 @@ def test_jobs_of_larger_priorities_have_what_they_wish(seed: int) -> None:
             break
         assert given[job.id] == wish
         left -= wish
+
+
+@pytest.mark.parametrize("runs", [False, True])
+@pytest.mark.parametrize("priorities", [1, 3])
+def test_of_very_many_sizes_few_are_looked_at_first(
+    runs: bool, priorities: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chosen = policy_from("joint-s")
+    round_ = with_priorities(large_joint_round(5, jobs=80, nodes=12, most=29), 5, priorities)
+    round_ = half_run(round_, "joint-s") if runs else round_
+    last, looked, real = chosen.decide(round_, 0), list[int](), by_priority.Offers
+
+    class Counted:
+        @staticmethod
+        def of(*given: Any) -> Offers:
+            offers = real.of(*given)
+            looked.append(len(offers.counts))
+            return offers
+
+    monkeypatch.setattr(by_priority, "Offers", Counted)
+    soon = chosen.decide_within(round_, 0, Budget(limits=AT_ONCE))
+    assert looked == ([30] if runs else [10])  # what runs may have any size
+    assert not broken_rules(round_, chosen.rules, soon)
+    assert decision_value(round_, chosen.rules, soon) > 0.6 * decision_value(round_, chosen.rules, last)
+    assert chosen.decide_within(round_, 0, Budget(limits=LONG)) == last
