@@ -2,8 +2,8 @@
 
 Run with ``python -m benchmarks.joint_first [--jobs N] [--rounds N] [--policies ...]``. Rounds are drawn whose jobs have
 stages and curves of a few models, or all different ones: stages and curves, either of them, plans, GPUs and a time
-only, or a fifth of each; then rounds in which quotas, priorities, CPUs and memory, or GPU types bind besides, or
-several of these. Each round is drawn anew and decided once, by the policy alone, without the check of the answer and
+only, or a fifth of each; then rounds in which quotas, priorities, CPUs and memory, GPU types or labels bind besides,
+or several of these. Each round is drawn anew and decided once, by the policy alone, without the check of the answer and
 its bound.
 
 Seconds are those of the processor, until there is a first answer, and in other rounds until it is not improved any more
@@ -61,6 +61,9 @@ _QUOTAS: Final = {
 """How many tenants there are, and which part of all GPUs each may have; by sharing more can be asked for."""
 _CPUS: Final = "CPUs and memory"
 _TWO_TYPES: Final = "two GPU types"
+_MANY_TYPES: Final = "eight GPU types asked for in many ways"
+_LABELS: Final = "labels"
+_PARENTS: Final = "quotas of 64 tenants and their parents"
 _PRIORITIES: Final = {"three priorities": 3, "thirty priorities": 30, "a priority of its own for each": 1_000_000}
 """How many priorities there are."""
 BINDING: Final = (
@@ -73,7 +76,23 @@ BINDING: Final = (
     f"{_EIGHTH}, thirty priorities",
     f"{_CPUS}, {_EIGHTH}, {_TWO_TYPES}, three priorities",
     f"{_CPUS}, {_EIGHTH}, {_TWO_TYPES}, a priority of its own for each",
+    _LABELS,
+    _PARENTS,
+    f"{_CPUS}, {_LABELS}, {_PARENTS}",
+    _MANY_TYPES,
+    f"{_CPUS}, {_MANY_TYPES}",
+    f"{_CPUS}, {_MANY_TYPES}, quotas of 200 tenants, a priority of its own for each",
 )
+
+_WORDS: Final = (("zone-a", "zone-b", "zone-c", "zone-d"), ("fast-net", "slow-net"), ("ssd", "disk"))
+"""Labels of which every node has one of each kind; a job requires one of a kind or any."""
+
+
+def _with_parents(gpus: int) -> tuple[Tenant, ...]:
+    """Return tenants with a sixth of the GPUs each, and then those below them with a fortieth."""
+    parents = tuple(Tenant(id=f"p{number}", quota_gpus=gpus // 6) for number in range(TENANTS))
+    below = (Tenant(id=f"t{number}", quota_gpus=gpus // 40, parent=f"p{number % TENANTS}") for number in range(64))
+    return (*parents, *below)
 
 
 def bound_round(binding: str, jobs: int, seed: str) -> Round:
@@ -91,12 +110,25 @@ def bound_round(binding: str, jobs: int, seed: str) -> Round:
             quota = max(1, round_.cluster.total_gpus // part)
             tenants = tuple(Tenant(id=f"t{number}", quota_gpus=quota) for number in range(count))
             said = tuple(replace(job, tenant=draw.choice(tenants).id) for job in said)
+    if _PARENTS in binding:
+        tenants = _with_parents(round_.cluster.total_gpus)
+        said = tuple(replace(job, tenant=draw.choice(tenants[TENANTS:]).id) for job in said)
     for name, count in _PRIORITIES.items():
         if name in binding:
             said = tuple(replace(job, priority=draw.randrange(count)) for job in said)
     if _TWO_TYPES in binding:
         nodes = tuple(replace(node, gpu_type=draw.choice(_TYPES)) for node in nodes)
         said = tuple(replace(job, gpu_types=draw.choice((None, None, _TYPES[:1], _TYPES[1:]))) for job in said)
+    if _MANY_TYPES in binding:
+        types = [f"type-{number}" for number in range(8)]
+        nodes = tuple(replace(node, gpu_type=draw.choice(types)) for node in nodes)
+        said = tuple(replace(job, gpu_types=tuple(sorted(draw.sample(types, draw.randint(1, 4))))) for job in said)
+    if _LABELS in binding:
+        nodes = tuple(replace(node, labels=tuple(draw.choice(words) for words in _WORDS)) for node in nodes)
+        said = tuple(
+            replace(job, requires=tuple(draw.choice(words) for words in _WORDS if draw.random() < 1 / 3))
+            for job in said
+        )
     return Round(cluster=Cluster(nodes=nodes, tenants=tenants), resources=round_.resources, jobs=said)
 
 
