@@ -96,6 +96,20 @@ def gpus_that_fit(needs: tuple[int, int], free_gpus: Ints, free_cpus: Ints, free
     return room
 
 
+def unlike(rows: Ints) -> tuple[Ints, Ints]:
+    """Return the rows that differ, such as what jobs need, and which of them each row is like.
+
+    >>> [some.tolist() for some in unlike(np.array([[2, 0], [1, 5], [2, 0]]))]
+    [[[1, 5], [2, 0]], [1, 0, 1]]
+    """
+    code = np.zeros(len(rows), dtype=np.int64)
+    for column in rows.T:
+        known, at = np.unique(column, return_inverse=True)
+        code = code * len(known) + at
+    _, first, alike = np.unique(code, return_index=True, return_inverse=True)
+    return rows[first], alike
+
+
 def _with_each_gpu(gpus: int, cpus: float | None, memory_gib: float | None) -> tuple[int, int]:
     """Return the milli-CPUs and MiB that go with each GPU of a job."""
     return _per_gpu(milli_cpus(cpus or 0.0), gpus), _per_gpu(mebibytes(memory_gib or 0.0), gpus)

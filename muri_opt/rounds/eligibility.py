@@ -9,22 +9,28 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import reduce
+from operator import attrgetter, or_
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from muri_opt.rounds.levels import unit_codes
+from muri_opt.rounds.node_bits import Bits, bits_of, rows_of_bits
 from muri_opt.rounds.quantities import microseconds
 
 if TYPE_CHECKING:
     from muri_opt.rounds.cluster import Cluster
     from muri_opt.rounds.round import Round
+    from muri_opt.rounds.shape import Within
 
 Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
 _Kind = tuple[tuple[str, ...] | None, tuple[str, ...], tuple[str, ...], str | None, int]
 """GPU types, labels required and excluded, the level it must be inside one unit of, and the end of its time limit."""
+_ASKED: Final = attrgetter("gpu_types", "requires", "excludes", "within", "time_limit_seconds")
+"""What a job says of where it may start."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -43,24 +49,11 @@ class Eligibility:
         that it must be inside of. How many GPUs are free, and that a gang is of one type and in one unit, is not asked.
         """
         nodes = _Nodes(round_)
-        ended = {limit: nodes.ended(limit) for limit in {job.time_limit_seconds for job in round_.jobs}}
+        asked = [*map(_ASKED, round_.jobs)]
         known: dict[_Kind, int] = {}
-        kind = [
-            known.setdefault(
-                (
-                    job.gpu_types,
-                    job.requires,
-                    job.excludes,
-                    job.within.level if job.within is not None and job.within.required else None,
-                    ended[job.time_limit_seconds],
-                ),
-                len(known),
-            )
-            for job in round_.jobs
-        ]
-        rows = [nodes.fit(kind) for kind in known]
-        shape = (len(rows), len(round_.cluster.nodes))
-        return cls(kind=_ints(kind), rows=np.array(rows, dtype=np.bool_).reshape(shape))
+        number = {one: known.setdefault(nodes.kind(*one), len(known)) for one in dict.fromkeys(asked)}
+        rows = rows_of_bits([nodes.fit(kind) for kind in known], len(round_.cluster.nodes))
+        return cls(kind=_ints(map(number.__getitem__, asked)), rows=rows)
 
     @property
     def mask(self) -> Bools:
@@ -69,20 +62,36 @@ class Eligibility:
 
 
 class _Nodes:
-    """What nodes say, ready to be asked for one kind of jobs after another."""
+    """What nodes say, ready to be asked for one kind of jobs after another; some of them are bits."""
 
     def __init__(self, round_: Round) -> None:
         self._cluster, self._now = round_.cluster, microseconds(round_.now)
         nodes = self._cluster.nodes
-        self._up = _bools(node.state == "up" for node in nodes)
-        self._types = {name: _bools(node.gpu_type == name for node in nodes) for name in {n.gpu_type for n in nodes}}
-        self._labels = [frozenset(node.labels) for node in nodes]
+        self._up = bits_of(_bools(node.state == "up" for node in nodes))
+        types = gpu_type_codes(self._cluster)
+        first = dict(zip(reversed(types.tolist()), reversed(nodes), strict=True))
+        self._types = {node.gpu_type: bits_of(types == code) for code, node in first.items()}
+        self._labels: dict[str, Bits] = {}
+        self._levels: dict[str, Bits] = {}
         ends = [None if node.available_until is None else microseconds(node.available_until) for node in nodes]
         self._ends = sorted({end for end in ends if end is not None})
         place = {end: position for position, end in enumerate(self._ends)}
         self._until = _ints(len(place) if end is None else place[end] for end in ends)
+        self._long_enough: dict[int, Bits] = {}
 
-    def ended(self, limit: float | None) -> int:
+    def kind(
+        self,
+        types: tuple[str, ...] | None,
+        requires: tuple[str, ...],
+        excludes: tuple[str, ...],
+        within: Within | None,
+        limit: float | None,
+    ) -> _Kind:
+        """Return the kind of the jobs that ask for this."""
+        level = within.level if within is not None and within.required else None
+        return types, requires, excludes, level, self._ended(limit)
+
+    def _ended(self, limit: float | None) -> int:
         """Return how many of the different ends of availability come before a job that starts now has to end.
 
         A job without a limit has to have begun: a node that is available until now takes nothing.
@@ -90,20 +99,28 @@ class _Nodes:
         last = self._now + (1 if limit is None else microseconds(limit))
         return bisect_left(self._ends, last)
 
-    def fit(self, kind: _Kind) -> Bools:
+    def fit(self, kind: _Kind) -> Bits:
         """Return which nodes a kind of jobs may start on."""
         types, requires, excludes, level, ended = kind
-        fit = self._up & (self._until >= ended)
+        if ended not in self._long_enough:
+            self._long_enough[ended] = bits_of(self._until >= ended)
+        fit = self._up & self._long_enough[ended]
         if types is not None:
-            own = [self._types[name] for name in types if name in self._types]
-            fit &= np.logical_or.reduce(own) if own else np.zeros_like(fit)
-        if requires:
-            fit &= _bools(labels.issuperset(requires) for labels in self._labels)
-        if excludes:
-            fit &= _bools(labels.isdisjoint(excludes) for labels in self._labels)
+            fit &= reduce(or_, [self._types.get(name, 0) for name in types], 0)
+        for label in requires:
+            fit &= self._with_label(label)
+        for label in excludes:
+            fit &= ~self._with_label(label)
         if level is not None:
-            fit &= unit_codes(self._cluster, level) >= 0
+            if level not in self._levels:
+                self._levels[level] = bits_of(unit_codes(self._cluster, level) >= 0)
+            fit &= self._levels[level]
         return fit
+
+    def _with_label(self, label: str) -> Bits:
+        if label not in self._labels:
+            self._labels[label] = bits_of(_bools(label in node.labels for node in self._cluster.nodes))
+        return self._labels[label]
 
 
 def waits_by_order(round_: Round) -> Bools:

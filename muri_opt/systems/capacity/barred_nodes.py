@@ -2,19 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from muri_opt.rounds import Job, Node, Round
 from muri_opt.rounds.amounts import Ints
 from muri_opt.rounds.change_wording import listed
 from muri_opt.rounds.quantities import microseconds
 
-Bools = NDArray[np.bool_]
 _FAR = np.iinfo(np.int64).max
+
+
+class _Counted:
+    """GPUs on each node: how many of them there are in all, and on nodes that have something."""
+
+    def __init__(self, nodes: Sequence[Node], gpus: Ints) -> None:
+        self._nodes, self.gpus, self.total = nodes, gpus, int(gpus.sum())
+        self._by: dict[str, Mapping[str | None, int]] = {}
+
+    def by(self, what: str) -> Mapping[str | None, int]:
+        """Return how many are on nodes of each state, type, label, or that are in a unit of each level."""
+        if what not in self._by:
+            found = self._by[what] = Counter[str | None]()
+            for node, gpus in zip(self._nodes, self.gpus.tolist(), strict=True):
+                for name in _said(node, what) if gpus else ():
+                    found[name] += gpus
+        return self._by[what]
 
 
 class BarredNodes:
@@ -23,8 +39,7 @@ class BarredNodes:
     def __init__(self, round_: Round) -> None:
         self._round, self._nodes = round_, round_.cluster.nodes
         self._now = microseconds(round_.now)
-        self._have: dict[tuple[str, str], Bools] = {}
-        self._counts: dict[tuple[int, str, str], int] = {}
+        self._counted: dict[int, _Counted] = {}
         self._told: dict[object, list[str]] = {}
 
     def words(self, job: int, gpus: Ints) -> list[str]:
@@ -35,42 +50,33 @@ class BarredNodes:
         one = self._round.jobs[job]
         key = one.gpu_types, one.requires, one.excludes, one.within, one.time_limit_seconds, id(gpus)
         if key not in self._told:
-            rules = self._rules(one, gpus) if gpus.any() else ()  # where no GPU is free no rule bars one
+            if id(gpus) not in self._counted:
+                self._counted[id(gpus)] = _Counted(self._nodes, gpus)
+            known = self._counted[id(gpus)]
+            rules = self._rules(one, known) if known.total else ()  # where no GPU is free no rule bars one
             self._told[key] = [f"{count} {why}" for count, why in rules if count]
         return self._told[key]
 
-    def _rules(self, job: Job, gpus: Ints) -> Iterator[tuple[int, str]]:
+    def _rules(self, job: Job, known: _Counted) -> Iterator[tuple[int, str]]:
         """Yield every rule with the number of GPUs that it bars a job from."""
-        total = int(gpus.sum())
-        yield self._count(gpus, "state", "down"), "on nodes that are down"
-        yield self._count(gpus, "state", "drain"), "on nodes that drain"
+        states, labels = known.by("state"), known.by("label")
+        yield states.get("down", 0), "on nodes that are down"
+        yield states.get("drain", 0), "on nodes that drain"
         if job.gpu_types is not None:
-            fit = sum([self._count(gpus, "gpu_type", name) for name in dict.fromkeys(job.gpu_types)])
-            yield total - fit, f"of other types than {listed([repr(name) for name in job.gpu_types])}"
+            types = known.by("gpu_type")
+            others = known.total - sum([types.get(name, 0) for name in {*job.gpu_types}])
+            yield others, f"of other types than {listed([*map(repr, job.gpu_types)])}"
         for label in job.requires:
-            yield total - self._count(gpus, "label", label), f"on nodes without the label {label!r}"
+            yield known.total - labels.get(label, 0), f"on nodes without the label {label!r}"
         for label in job.excludes:
-            yield self._count(gpus, "label", label), f"on nodes with the label {label!r}"
+            yield labels.get(label, 0), f"on nodes with the label {label!r}"
         if job.within is not None and job.within.required:
-            there = self._count(gpus, "level", job.within.level)
-            yield total - there, f"on nodes in no {job.within.level}"
+            there = known.by("level").get(job.within.level, 0)
+            yield known.total - there, f"on nodes in no {job.within.level}"
         if self._ends is not None:
             limit = 1 if job.time_limit_seconds is None else microseconds(job.time_limit_seconds)
             barred = self._ends < self._now + limit
-            yield int(gpus[barred].sum()), "on nodes that are not available long enough"
-
-    def _count(self, gpus: Ints, what: str, name: str) -> int:
-        """Return how many of the GPUs are on nodes that have a state, a type, a label or a unit of a level."""
-        key = id(gpus), what, name
-        if key not in self._counts:
-            self._counts[key] = int(gpus[self._are(what, name)].sum())
-        return self._counts[key]
-
-    def _are(self, what: str, name: str) -> Bools:
-        """Return which nodes have a state, a type, a label or a unit of a level."""
-        if (what, name) not in self._have:
-            self._have[what, name] = np.fromiter((name in _said(node, what) for node in self._nodes), dtype=np.bool_)
-        return self._have[what, name]
+            yield int(known.gpus[barred].sum()), "on nodes that are not available long enough"
 
     @cached_property
     def _ends(self) -> Ints | None:

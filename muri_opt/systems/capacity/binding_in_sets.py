@@ -23,7 +23,7 @@ from muri_opt.systems.capacity.lacking_amounts import MOST_HOLDERS, LackingAmoun
 from muri_opt.systems.capacity.node_sets import Demand
 from muri_opt.systems.capacity.quota_text import quota_remedy, type_quota_text
 from muri_opt.systems.capacity.released import demands_of
-from muri_opt.systems.capacity.rooms_in_sets import Needs, RoomsInSets
+from muri_opt.systems.capacity.rooms_in_sets import GangsInSets, Needs, RoomsInSets
 from muri_opt.systems.capacity.shaped_fit import only_where
 
 _LOST: Final = "it is lost: it ran on a node that is down"
@@ -135,7 +135,8 @@ class BindingInSets:
         new: dict[tuple[object, ...], _Asked] = {}
         keys = []
         for asked in self._asked(jobs):
-            key = asked.demand, _sets(asked.open_to), asked.needs, asked.asks
+            open_to = asked.demand if asked.open_to is asked.demand else _sets(asked.open_to)
+            key = asked.demand, open_to, asked.needs, asked.asks
             keys.append(key)
             if key not in self._found:
                 new.setdefault(key, asked)
@@ -153,37 +154,41 @@ class BindingInSets:
     def _look(self, asked: Sequence[_Asked]) -> list[_Room]:
         """Return what jobs find where they may start, less GPU types of which their tenants have too few left."""
         found = [_Room(fits=True)] * len(asked)
-        most = self._most_nodes(asked)
+        gangs = GangsInSets.of([(one.needs, one.asks, one.demand) for one in asked], len(self._left.gpus))
+        most = self._most_nodes(gangs)
         for at, one in enumerate(asked):
             if most[at] is None:
                 found[at] = _Room(ever=False, said=self._never(one))
         typed = [at for at, one in enumerate(asked) if most[at] is not None and one.open_to is not one.demand]
-        others = [asked[at]._replace(demand=asked[at].open_to) for at in typed]
-        for at, limit in zip(typed, self._most_nodes(others), strict=True):
-            if limit is None:
-                found[at] = _Room(by_type=True)
-        able = [(at, limit) for at, limit in enumerate(most) if limit is not None and not found[at].by_type]
-        fits = self._fit([asked[at] for at, _ in able], [limit for _, limit in able])
-        short = [one for one, well in zip(able, fits, strict=True) if not well]
+        if typed:
+            gangs = GangsInSets.of([(one.needs, one.asks, one.open_to) for one in asked], len(self._left.gpus))
+            now_most = self._most_nodes(gangs)
+            for at in typed:
+                if now_most[at] is None:
+                    found[at] = _Room(by_type=True)
+        fits = self._fit(gangs, most)
+        able = ((at, limit) for at, limit in enumerate(most) if limit is not None and not found[at].by_type)
+        short = [(at, limit) for at, limit in able if not fits[at]]
         rooms = self._now([asked[at] for at, _ in short], [limit for _, limit in short])
         for (at, _), room in zip(short, rooms, strict=True):
             found[at] = room
         return found
 
-    def _most_nodes(self, asked: Sequence[_Asked]) -> list[int | None]:
-        """Return on how many nodes at most jobs may be, ``None`` where the empty cluster does not hold them."""
+    def _most_nodes(self, gangs: GangsInSets) -> list[int | None]:
+        """Return on how many nodes at most gangs may be, ``None`` where the empty cluster does not hold them."""
         if self._consolidate:
-            return [self._empty.fewest_nodes(one.needs, one.asks, one.demand) for one in asked]
-        held = self._empty.hold([(one.needs, one.asks, one.demand) for one in asked])
-        return [len(self._left.gpus) if well else None for well in held]
+            return [self._empty.fewest_nodes(*one) for one in gangs.asked]
+        return [len(self._left.gpus) if well else None for well in self._empty.hold(gangs)]
 
-    def _fit(self, asked: Sequence[_Asked], limits: Sequence[int]) -> list[bool]:
-        """Return whether jobs fit what is free, on so many nodes at most."""
+    def _fit(self, gangs: GangsInSets, limits: Sequence[int | None]) -> list[bool]:
+        """Return whether gangs fit what is free, on so many nodes at most."""
         if not self._consolidate:
-            return self._rooms.hold([(one.needs, one.asks, one.open_to) for one in asked])
+            return self._rooms.hold(gangs)
         fewest = self._rooms.fewest_nodes
-        each = zip(asked, limits, strict=True)
-        return [fewest(one.needs, one.asks, one.open_to, limit) is not None for one, limit in each]
+        return [
+            limit is not None and fewest(*one, limit) is not None
+            for one, limit in zip(gangs.asked, limits, strict=True)
+        ]
 
     def _never(self, asked: _Asked) -> str:
         """Return why the empty cluster could not hold a job, and which rules bar it from other nodes."""
@@ -199,20 +204,25 @@ class BindingInSets:
     def _now(self, asked: Sequence[_Asked], limits: Sequence[int]) -> list[_Room]:
         """Return what is free where jobs may start, what they lack there, and which rules bar them from other nodes."""
         left, holders = self._left, self._holders
-        keys = [_sets(one.open_to) for one in asked]
-        parts = {key: place for place, key in enumerate(dict.fromkeys(keys))}
-        part, inside = [parts[key] for key in keys], np.zeros((len(parts), len(left.gpus)), dtype=np.bool_)
-        for place, one in zip(part, asked, strict=True):
-            for nodes in one.open_to.sets:
-                inside[place, nodes] = True
+        demands = {id(one.open_to): one.open_to for one in asked}
+        parts: dict[tuple[int, ...], int] = {}
+        place_of = {at: parts.setdefault(_sets(demand), len(parts)) for at, demand in demands.items()}
+        part, inside = (
+            [place_of[id(one.open_to)] for one in asked],
+            np.zeros((len(parts), len(left.gpus)), dtype=np.bool_),
+        )
+        for at, demand in demands.items():
+            for nodes in demand.sets:
+                inside[place_of[at], nodes] = True
         free: list[int] = (inside @ left.gpus).tolist()
-        most = holders.most_of_each(holders.gpus, np.arange(len(left.gpus)), inside, MOST_HOLDERS)
-        lacking = LackingAmounts(self._round, left, holders, inside)
-        lacking.look_at([one.job for one in asked], part)
+        few = sorted({place for one, place in zip(asked, part, strict=True) if one.asks > free[place]})
+        held = holders.most_of_each(holders.gpus, np.arange(len(left.gpus)), inside[few], MOST_HOLDERS)
+        most = dict(zip(few, held, strict=True))
         rooms = self._rooms.together([one.needs for one in asked], inside[part])
+        every_lack = LackingAmounts(self._round, left, holders, inside).of_each([one.job for one in asked], rooms, part)
         found = []
-        for one, limit, place, room in zip(asked, limits, part, rooms, strict=True):
-            here, lacks = free[place], lacking.of(one.job, room, place)
+        for one, limit, place, lacks in zip(asked, limits, part, every_lack, strict=True):
+            here = free[place]
             words = f"{here} are free where it may start"
             words += named_holders(most[place], one.asks - here) if one.asks > here else _shape(one.open_to)
             if self._consolidate and one.asks <= here:
@@ -234,6 +244,8 @@ def _sets(demand: Demand) -> tuple[int, ...]:
 
 def _before(round_: Round, job: int) -> list[str]:
     """Return what a running job must be told first: that it is lost, or that it may not go elsewhere."""
+    if round_.jobs[job].state != "running":
+        return []
     if is_lost(round_, job):
         return [_LOST] * (not round_.waits_by_order[job])  # one that is kept back is told so before its order
     return ["it may not be moved from where it runs"] if round_.jobs[job].stays_put else []

@@ -26,6 +26,8 @@ class BindingRules:
         self._free, self._total = int(left.gpus.sum()), round_.cluster.total_gpus
         self._rooms = KindRooms(round_, left)
         self._lacking = LackingAmounts(round_, left, holders, np.ones((1, len(left.gpus)), dtype=np.bool_))
+        self._lacks: dict[int, list[str]] = {}
+        """What each job lacks that was looked at."""
         self._sets = BindingInSets(round_, left, holders, consolidate=consolidate)
         self._quotas: dict[tuple[int, int], tuple[int, str]] = {}
         """By tenant and GPUs, how many of these are above a quota, and in words which."""
@@ -35,7 +37,9 @@ class BindingRules:
         if self._left.sets is not None:
             self._sets.look_at(jobs)
         else:
-            self._lacking.look_at([*jobs], [0] * len(jobs))
+            some = [*jobs]
+            lacks = self._lacking.of_each(some, [self._rooms.of(job).free for job in some], [0] * len(some))
+            self._lacks.update(zip(some, lacks, strict=True))
 
     def of(self, job: int) -> Binding:
         """Return what binds for a job that waits."""
@@ -85,7 +89,9 @@ class BindingRules:
 
     def _short_of(self, job: int, room: KindRoom, nodes: int, best: int) -> str:
         """Return how many of the free GPUs the job could use, and what is in the way of the others."""
-        words = self._lacking.of(job, room.free)
+        if job not in self._lacks:
+            self.look_at([job])
+        words = [*self._lacks[job]]
         if self.consolidates and nodes < len(room.now):
             words.append(f"{best} on {nodes} node{'s' * (nodes != 1)}")
         return ", at most " + " and ".join(words) if words else ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
@@ -16,7 +17,7 @@ _MOST_NUMBERS = 1 << 18
 """Numbers that are looked at together."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Holders:
     """Entries (group, node) with the GPUs, milli-CPUs and MiB that the group has there.
 
@@ -68,6 +69,11 @@ class Holders:
             tenant=round_.amounts.tenant[[jobs[0] for jobs in groups]] if groups else np.zeros(0, dtype=np.int64),
             names=tuple([tuple([round_.jobs[job].id for job in jobs]) for jobs in groups]),
         )
+
+    @cached_property
+    def joined(self) -> list[str]:
+        """The ids of the jobs of each group, joined, to be quoted."""
+        return ["' and '".join(names) for names in self.names]
 
     def on(self, nodes: Ints) -> Bools:
         """Return which entries are on these nodes."""
@@ -136,12 +142,12 @@ class Holders:
     def _largest(self, held: Ints, groups: Ints, number: int) -> list[list[tuple[str, int]]]:
         """Return the groups that hold most in each row, of equal ones the first; none that holds nothing."""
         found: list[list[tuple[str, int]]] = [[] for _ in held]
-        every = np.arange(len(held))
+        every, joined = np.arange(len(held)), self.joined
         for _ in range(min(number, len(groups))):
             largest = held.argmax(axis=1)
             most = held[every, largest]
             for one, group, amount in zip(found, groups[largest].tolist(), most.tolist(), strict=True):
                 if amount > 0:
-                    one.append(("' and '".join(self.names[group]), amount))
+                    one.append((joined[group], amount))
             held[every, largest] = 0
         return found

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Final, NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import Final
 
 import numpy as np
 
 from muri_opt.rounds import Round
-from muri_opt.rounds.amounts import Ints
+from muri_opt.rounds.amounts import Ints, unlike
 from muri_opt.rounds.change_wording import gpus_text
 from muri_opt.rounds.eligibility import Bools
 from muri_opt.rounds.quantities import MIB_PER_GIB, MILLI_PER_CPU
@@ -21,19 +21,10 @@ _CPUS: Final = "CPUs"
 _MEMORY: Final = "memory"
 _AT_ONCE = 256
 """Parts and needs that are looked at together."""
-_Asked = tuple[int, int]
-"""A part of the cluster, and what is needed of an amount with each GPU."""
-
-
-class _Covered(NamedTuple):
-    """The free GPUs for which there is enough of one amount, and in words that these are not all; else nothing."""
-
-    gpus: int
-    words: str
 
 
 class LackingAmounts:
-    """How many of the free GPUs of parts of the cluster jobs have CPUs and memory for; equal needs are looked at once.
+    """For how many of the free GPUs of parts of the cluster jobs have CPUs and memory; equal needs are looked at once.
 
     ``inside[p, s]`` says whether node s is in part p.
     """
@@ -47,48 +38,54 @@ class LackingAmounts:
             _CPUS: (left.cpus[self._nodes], holders.cpus, MILLI_PER_CPU, " CPUs"),
             _MEMORY: (left.memory[self._nodes], holders.memory, MIB_PER_GIB, " GiB"),
         }
-        self._known: dict[str, dict[_Asked, _Covered]] = {_CPUS: {}, _MEMORY: {}}
 
-    def look_at(self, jobs: Sequence[int], parts: Sequence[int]) -> None:
-        """Look at once at what many jobs lack, each in a part: what :meth:`of` says of them is then known."""
-        for name, needs in self._needs.items():
-            asked = dict.fromkeys(zip(parts, needs[jobs].tolist(), strict=True))
-            new = [one for one in asked if one[1] and one not in self._known[name]]
-            for start in range(0, len(new), _AT_ONCE):
-                some = new[start : start + _AT_ONCE]
-                self._known[name].update(zip(some, self._look(name, some), strict=True))
+    def of_each(self, jobs: Sequence[int], rooms: Sequence[int], parts: Sequence[int]) -> list[list[str]]:
+        """Return for how many of the GPUs of its part each job has CPUs and memory, where these are in the way.
 
-    def of(self, job: int, room: int, part: int = 0) -> list[str]:
-        """Return for how many of the GPUs of a part a job has CPUs and memory, where these are in the way.
-
-        ``room`` are the GPUs that it could use in all.
+        ``rooms`` are the GPUs that each could use in all.
         """
-        asks, found = self._left.asks.item(job), list[str]()
+        found: list[list[str]] = [[] for _ in jobs]
+        asks, room, part = self._left.asks[jobs], np.array(rooms, dtype=np.int64), np.array(parts, dtype=np.int64)
         for name, needs in self._needs.items():
-            need = needs.item(job)
-            if need:
-                if (part, need) not in self._known[name]:
-                    self.look_at([job], [part])
-                one = self._known[name][part, need]
-                if one.words and (one.gpus < asks or one.gpus == room):
-                    found.append(one.words)
+            asking = np.flatnonzero(needs[jobs])
+            asked, of = unlike(np.column_stack([part, needs[jobs]])[asking])
+            covered, lacks = self._covered(name, asked)
+            gpus = covered[of]
+            binds = lacks[of] & ((gpus < asks[asking]) | (gpus == room[asking]))
+            told = np.unique(of[binds])
+            words = dict(zip(told.tolist(), self._words(name, asked[told], covered[told]), strict=True))
+            for at, one in zip(asking[binds].tolist(), of[binds].tolist(), strict=True):
+                found[at].append(words[one])
         return found
 
-    def _look(self, name: str, asked: Sequence[_Asked]) -> list[_Covered]:
-        has, held, unit, suffix = self._has[name]
-        part, need = np.array(asked, dtype=np.int64).T
-        kinds, kind = np.unique(need, return_inverse=True)
-        covered = np.minimum(self._free, has // kinds[:, None])
-        there = self._inside[part]
-        lacks = there & (covered < self._free)[kind]
-        gpus: list[int] = (covered[kind] * there).sum(axis=1).tolist()
-        found = [_Covered(each, "") for each in gpus]
-        rows = np.flatnonzero(lacks.any(axis=1))
-        most = self._holders.most_of_each(held, self._nodes, lacks[rows])
-        for row, jobs in zip(rows.tolist(), most, strict=True):
-            named = ", ".join([f"{job!r} holds {amount / unit:g}{suffix}" for job, amount in jobs])
-            found[row] = _Covered(gpus[row], f"{gpus[row]} with its {name}" + (f" ({named})" if named else ""))
-        return found
+    def _covered(self, name: str, asked: Ints) -> tuple[Ints, Bools]:
+        """Return for how many free GPUs there is enough of an amount, and whether these are not all of them.
+
+        ``asked`` has parts of the cluster and what is needed with each GPU in its rows.
+        """
+        gpus, lacks = np.zeros(len(asked), dtype=np.int64), np.zeros(len(asked), dtype=np.bool_)
+        for start in range(0, len(asked), _AT_ONCE):
+            some = slice(start, start + _AT_ONCE)
+            each, there = self._on_each(name, asked[some])
+            gpus[some] = (each * there).sum(axis=1)
+            lacks[some] = (there & (each < self._free)).any(axis=1)
+        return gpus, lacks
+
+    def _on_each(self, name: str, asked: Ints) -> tuple[Ints, Bools]:
+        """Return the same of each node, and which nodes are in the part."""
+        part, need = asked.T
+        return np.minimum(self._free, self._has[name][0] // need[:, np.newaxis]), self._inside[part]
+
+    def _words(self, name: str, asked: Ints, gpus: Ints) -> Iterator[str]:
+        """Yield that there is enough for so many GPUs, and who holds most of the amount on the nodes that lack it."""
+        _, held, unit, suffix = self._has[name]
+        for start in range(0, len(asked), _AT_ONCE):
+            some = slice(start, start + _AT_ONCE)
+            each, there = self._on_each(name, asked[some])
+            most = self._holders.most_of_each(held, self._nodes, there & (each < self._free))
+            for count, jobs in zip(gpus[some].tolist(), most, strict=True):
+                named = ", ".join([f"{job!r} holds {amount / unit:g}{suffix}" for job, amount in jobs])
+                yield f"{count} with its {name}" + (f" ({named})" if named else "")
 
 
 def holders_text(holders: Holders, nodes: Ints, lacks: int) -> str:

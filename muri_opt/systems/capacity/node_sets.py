@@ -107,7 +107,8 @@ def _node_sets(round_: Round) -> NodeSets:
     levels = {job.within.level for job in round_.jobs if job.within is not None}
     units = {level: unit_codes(round_.cluster, level) for level in sorted(levels)}
     down = [node.state == "down" for node in round_.cluster.nodes]
-    places = [types, np.array(down, dtype=np.int64), *units.values(), *eligible.rows.astype(np.int64)]
+    few = np.array([types, np.array(down, dtype=np.int64), *units.values()])
+    places = np.concatenate([few, eligible.rows.astype(np.int64)]).T
     asked = _asked(round_)
     known: dict[tuple[int, _Asked], int] = {}
     if asked is None:
@@ -117,18 +118,21 @@ def _node_sets(round_: Round) -> NodeSets:
         kind = np.array([known.setdefault(pair, len(known)) for pair in pairs], dtype=np.int64)
     may = eligible.rows[[row for row, _ in known]]
     may[[not one.starts for _, one in known]] = False
-    level_of = [np.zeros_like(types) if one.level is None else units[one.level] for _, one in known]
-    inside = np.array(level_of, dtype=np.int64).reshape(may.shape)
+    inside = np.zeros(may.shape, dtype=np.int64)
+    for row, (_, one) in zip(inside, known, strict=True):
+        if one.level is not None:
+            row[:] = units[one.level]
     prefers = np.array([one.prefers for _, one in known], dtype=np.bool_)
     same = dict[bytes, Ints]()
     sets = _apart(may, types, np.where(prefers[:, None], 0, inside), same)
-    near = _apart(may & (inside >= 0) & prefers[:, None], types, inside, same)
+    wished = may & (inside >= 0) & prefers[:, None]
+    near = _apart(wished, types, inside, same) if prefers.any() else [() for _ in known]
     demands = [
-        Demand(sets=own, least=one.nodes.least, most=one.nodes.most, even=one.even, near=wished)
-        for (_, one), own, wished in zip(known, sets, near, strict=True)
+        Demand(sets=own, least=one.nodes.least, most=one.nodes.most, even=one.even, near=some)
+        for (_, one), own, some in zip(known, sets, near, strict=True)
     ]
     wishes = {at: units[one.level] for at, one in enumerate(asked or ()) if one.prefers and one.level is not None}
-    return NodeSets(kind=kind, demands=tuple(demands), places=np.column_stack(places), wishes=wishes)
+    return NodeSets(kind=kind, demands=tuple(demands), places=places, wishes=wishes)
 
 
 class _Asked(NamedTuple):
@@ -176,4 +180,4 @@ def _apart(may: NDArray[np.bool_], types: Ints, units: Ints, same: dict[bytes, I
     for own, start, end in zip(row[starts].tolist(), starts.tolist(), [*starts[1:].tolist(), len(node)], strict=False):
         nodes = node[start:end]
         found[own].append(same.setdefault(nodes.tobytes(), nodes))
-    return [tuple(sorted(sets, key=lambda nodes: nodes.item(0))) for sets in found]
+    return [tuple(sorted(sets, key=lambda nodes: nodes.item(0)) if len(sets) > 1 else sets) for sets in found]

@@ -11,6 +11,7 @@ from typing import Final
 
 import numpy as np
 
+from muri_opt.rounds.node_bits import Bits, bits_of
 from muri_opt.systems.capacity.held_parts import Parts
 
 Kind = tuple[int, int]
@@ -18,6 +19,7 @@ Kind = tuple[int, int]
 PartAmounts = tuple[int, int, int]
 """GPUs, milli-CPUs and MiB of a part that is on one node."""
 GPUS_ALONE: Final = (0, 0)
+EVERYWHERE: Final[Bits] = -1
 FEW_NODES: Final = 160
 """Nodes with free GPUs up to which they are looked at one by one."""
 _NEVER: Final = 1 << 62
@@ -69,34 +71,27 @@ class RoomSets:
         """Return whether jobs of a kind find room for a GPU on nodes ``among`` some, as bits."""
         return any(nodes & among for nodes in self._now(kind).values())
 
-    def best_fit(self, kind: Kind, gpus: int, among: int = -1) -> Parts | None:
+    def with_room(self, kinds: Sequence[Kind]) -> list[Bits]:
+        """Return on which nodes there is room for a GPU of each kind, all at once."""
+        gpus, cpus, memory = np.array(self.free, dtype=np.int64).reshape(3, -1)
+        milli, mib = np.array(kinds, dtype=np.int64).reshape(-1, 2).T[:, :, np.newaxis]
+        able = (gpus > 0) & ((milli <= cpus) | (milli == 0)) & ((mib <= memory) | (mib == 0))
+        return [*map(bits_of, able)]
+
+    def best_fit(self, kind: Kind, gpus: int, regions: Sequence[Bits] = (EVERYWHERE,)) -> Parts | None:
         """Return GPUs of nodes for a share, or ``None``: of the tightest that holds it, or the roomiest and a rest.
 
-        Only nodes ``among`` some, as bits, are looked at; -1 are all.
+        They are in the first of some regions that holds it.
         """
-        if among != -1 and kind not in self._sets:
-            node = self._tightest_of_few(kind, gpus, among)
-            if node is not None:
-                return [(node, gpus)]
-        sets = self._now(kind)
-        whole = min([room for room, nodes in sets.items() if room >= gpus and nodes & among], default=0)
-        if whole:
-            nodes = sets[whole] & among
-            return [((nodes & -nodes).bit_length() - 1, gpus)]
-        if self.room(kind, among) < max(1, gpus):
-            return None
-        found, used = Parts(), ~among
-        while True:
-            open_ = [room for room, nodes in sets.items() if nodes & ~used]
-            enough = [room for room in open_ if room >= gpus]
-            room = min(enough) if enough else max(open_)
-            nodes = sets[room] & ~used
-            first = nodes & -nodes
-            found.append((first.bit_length() - 1, min(room, gpus)))
-            if enough:
-                return found
-            used |= first
-            gpus -= room
+        for among in regions:
+            if among != EVERYWHERE and kind not in self._sets:
+                node = self._tightest_of_few(kind, gpus, among)
+                if node is not None:
+                    return [(node, gpus)]
+            parts = _best_among(self._now(kind), gpus, among)
+            if parts is not None:
+                return parts
+        return None
 
     def _tightest_of_few(self, kind: Kind, gpus: int, among: int) -> int | None:
         """Return the tightest node among some that holds a share, if they are few and were rarely looked at."""
@@ -222,6 +217,32 @@ class RoomSets:
         self._room[kind] = {node: fits for node, fits in enumerate(every) if fits > 0}
         self._sets[kind], self._whole[kind] = sets, sum(self._room[kind].values())
         return sets
+
+
+def _best_among(sets: Mapping[int, Bits], gpus: int, among: Bits) -> Parts | None:
+    """Return the best fit on nodes among some, where ``sets`` has the nodes by how many GPUs there is room for."""
+    whole = min([room for room, nodes in sets.items() if room >= gpus and nodes & among], default=0)
+    if whole:
+        return [(_first(sets[whole] & among), gpus)]
+    inside = {room: nodes & among for room, nodes in sets.items() if nodes & among}
+    if sum([room * nodes.bit_count() for room, nodes in inside.items()]) < max(1, gpus):
+        return None
+    found = Parts()
+    while True:
+        enough = [room for room in inside if room >= gpus]
+        room = min(enough) if enough else max(inside)
+        found.append((_first(inside[room]), min(room, gpus)))
+        if enough:
+            return found
+        inside[room] &= inside[room] - 1
+        if not inside[room]:
+            del inside[room]
+        gpus -= room
+
+
+def _first(nodes: Bits) -> int:
+    """Return the first of some nodes."""
+    return (nodes & -nodes).bit_length() - 1
 
 
 def _tightest(sets: Mapping[int, int], gpus: int, used: int) -> Iterator[int]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 
@@ -16,6 +18,53 @@ Needs = tuple[int, int]
 """Milli-CPUs and MiB with each GPU."""
 _AT_ONCE = 512
 """Needs and sets of nodes that are looked at together."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class GangsInSets:
+    """What gangs ask, ready to be looked at in several states of a cluster: needs, GPUs and a demand each.
+
+    Those at the places ``shaped`` are looked at one by one, and those at the places ``plain`` all at once: the u-th of
+    them needs ``gpus[u]`` GPUs with ``needs[kind[v]]`` on the nodes ``inside[row[v]]`` of one of its sets, which are
+    the entries v from ``first[u]`` on. Others fit nowhere.
+    """
+
+    asked: Sequence[tuple[Needs, int, Demand]]
+    shaped: Sequence[int]
+    plain: Sequence[int]
+    gpus: Ints
+    needs: Sequence[Needs]
+    kind: Ints
+    inside: Bools
+    row: Ints
+    first: Ints
+
+    @classmethod
+    def of(cls, asked: Sequence[tuple[Needs, int, Demand]], nodes: int) -> GangsInSets:
+        """Return gangs of so many GPUs as they are asked for, in a cluster of so many nodes."""
+        shaped = [at for at, (_, _, demand) in enumerate(asked) if demand.shaped]
+        plain = [at for at, (_, gpus, demand) in enumerate(asked) if gpus > 0 and demand.sets and not demand.shaped]
+        demands = {id(demand): demand for _, _, demand in map(asked.__getitem__, plain)}
+        sets = {id(some): some for demand in demands.values() for some in demand.sets}
+        place = {one: at for at, one in enumerate(sets)}
+        inside = np.zeros((len(sets), nodes), dtype=np.bool_)
+        for row, some in zip(inside, sets.values(), strict=True):
+            row[some] = True
+        rows = {one: [place[id(some)] for some in demand.sets] for one, demand in demands.items()}
+        each = [rows[id(asked[at][2])] for at in plain]
+        sizes = np.array([len(some) for some in each], dtype=np.int64)
+        kinds, kind = _numbered([asked[at][0] for at in plain])
+        return cls(
+            asked=asked,
+            shaped=shaped,
+            plain=plain,
+            gpus=np.array([asked[at][1] for at in plain], dtype=np.int64),
+            needs=kinds,
+            kind=np.repeat(kind, sizes),
+            inside=inside,
+            row=np.array([*chain.from_iterable(each)], dtype=np.int64),
+            first=np.cumsum(sizes) - sizes,
+        )
 
 
 class RoomsInSets:
@@ -39,36 +88,30 @@ class RoomsInSets:
         >>> rooms.together([(0, 0), (1, 0)], np.array([[True, True, False], [True, True, True]]))
         [6, 8]
         """
-        kinds = {one: place for place, one in enumerate(dict.fromkeys(needs))}
-        rooms = np.array([self.of(one) for one in kinds], dtype=np.int64).reshape(len(kinds), inside.shape[1])
-        kind, found = np.array([kinds[one] for one in needs], dtype=np.int64), list[int]()
-        for start in range(0, len(needs), _AT_ONCE):
-            some = slice(start, start + _AT_ONCE)
-            found += np.einsum("us,us->u", rooms[kind[some]], inside[some]).tolist()
+        kinds, kind = _numbered(needs)
+        found: list[int] = _summed(self._of_each(kinds), kind, inside, np.arange(len(kind))).tolist()
         return found
 
-    def hold(self, asked: Sequence[tuple[Needs, int, Demand]]) -> list[bool]:
-        """Return whether gangs of so many GPUs fit as their demands ask, on however many nodes; all at once.
+    def _of_each(self, needs: Sequence[Needs]) -> Ints:
+        """Return how many GPUs fit on each node with each of the needs."""
+        return np.array([self.of(one) for one in needs], dtype=np.int64).reshape(len(needs), len(self._free[0]))
+
+    def hold(self, gangs: GangsInSets) -> list[bool]:
+        """Return whether gangs fit as their demands ask, on however many nodes; all at once.
 
         >>> demand = Demand(sets=(np.arange(2), np.array([2])), least=1, most=None, even=False)
         >>> rooms = RoomsInSets(np.array([4, 2, 3]), np.zeros(3), np.zeros(3))
-        >>> rooms.hold([((0, 0), 6, demand), ((0, 0), 7, demand)])
+        >>> rooms.hold(GangsInSets.of([((0, 0), 6, demand), ((0, 0), 7, demand)], 3))
         [True, False]
         """
-        found = [demand.shaped and self.fewest_nodes(needs, gpus, demand) is not None for needs, gpus, demand in asked]
-        plain = [(at, needs, demand.sets) for at, (needs, _, demand) in enumerate(asked) if not demand.shaped]
-        sets = {id(nodes): nodes for _, _, some in plain for nodes in some}
-        place = {one: row for row, one in enumerate(sets)}
-        inside = np.zeros((len(sets), len(self._free[0])), dtype=np.bool_)
-        for row, nodes in zip(inside, sets.values(), strict=True):
-            row[nodes] = True
-        at, of = (
-            [at for at, _, some in plain for _ in some],
-            [place[id(nodes)] for _, _, some in plain for nodes in some],
-        )
-        needed = [needs for _, needs, some in plain for _ in some]
-        for one, total in zip(at, self.together(needed, inside[np.array(of, dtype=np.int64)]), strict=True):
-            found[one] = found[one] or total >= asked[one][1] > 0
+        found = [False] * len(gangs.asked)
+        for at in gangs.shaped:
+            found[at] = self.fewest_nodes(*gangs.asked[at]) is not None
+        if gangs.plain:
+            rooms = self._of_each(gangs.needs)
+            most = np.maximum.reduceat(_summed(rooms, gangs.kind, gangs.inside, gangs.row), gangs.first)
+            for at, well in zip(gangs.plain, (most >= gangs.gpus).tolist(), strict=True):
+                found[at] = well
         return found
 
     def fewest_nodes(self, needs: Needs, gpus: int, demand: Demand, limit: int | None = None) -> int | None:
@@ -95,3 +138,18 @@ class RoomsInSets:
             room = np.sort(np.maximum(self.of(needs)[nodes], 0))[::-1]
             self._reaches[key] = nodes, np.cumsum(room).tolist()  # as long as the nodes are kept, no others have the id
         return self._reaches[key][1]
+
+
+def _numbered(needs: Sequence[Needs]) -> tuple[list[Needs], Ints]:
+    """Return the needs that differ, and which of them each is."""
+    number = {one: place for place, one in enumerate(dict.fromkeys(needs))}
+    return [*number], np.array([number[one] for one in needs], dtype=np.int64)
+
+
+def _summed(rooms: Ints, kind: Ints, inside: Bools, row: Ints) -> Ints:
+    """Return how many GPUs of the kind ``kind[u]`` fit on the nodes of the row ``row[u]`` in all."""
+    found = np.zeros(len(kind), dtype=np.int64)
+    for start in range(0, len(kind), _AT_ONCE):
+        some = slice(start, start + _AT_ONCE)
+        found[some] = np.einsum("us,us->u", rooms[kind[some]], inside[row[some]])
+    return found

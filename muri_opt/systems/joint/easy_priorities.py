@@ -13,7 +13,6 @@ import numpy as np
 
 from muri_opt.rounds.amounts import Ints
 from muri_opt.systems.joint.group_value import Group, Place
-from muri_opt.systems.joint.job_model import Floats
 from muri_opt.systems.joint.offers import Offers
 from muri_opt.systems.joint.places import place_in_turn
 from muri_opt.systems.joint.quotas import Quotas
@@ -27,7 +26,7 @@ class EasyPriorities:
     """The levels of a case, looked at in turn as long as they are easy."""
 
     def __init__(self, case: Case, offers: Offers) -> None:
-        self._case, self._offers = case, offers
+        self._case, self._alone = case, _Alone(offers)
         self._quotas = Quotas.of(case.round_)
         self._lines = self._quotas.counted.things_of_each()
 
@@ -38,10 +37,11 @@ class EasyPriorities:
         """
         sizes = {group: place.gpus for group, place in placed.items()}
         gpus = self._case.round_.cluster.total_gpus - sum(sizes.values())
-        wishes = _Wishes(self._offers, self._lines, gpus, self._quotas.beside(sizes).left.tolist())
+        wishes = _Wishes(self._alone, self._lines, gpus, self._quotas.beside(sizes).left.tolist())
+        room: list[int] = most.tolist()
         given, easy = dict[int, int](), 0
         for jobs in levels:
-            wished = wishes.of_level(jobs[most[jobs] > 0], most)
+            wished = wishes.of_level([job for job in jobs.tolist() if room[job] > 0], room)
             if wished is None:
                 break
             given |= wished
@@ -51,29 +51,41 @@ class EasyPriorities:
         return place_in_turn(self._case.round_, self._case.models, given, placed), easy
 
 
+class _Alone:
+    """What each job is worth alone: job j most on ``size[j]`` GPUs, ``each[j]`` is the most for one of its GPUs."""
+
+    def __init__(self, offers: Offers) -> None:
+        self._value = offers.alone(np.arange(len(offers.kind)))
+        self._counts: list[int] = offers.counts.tolist()
+        self.size: list[int] = offers.counts[self._value.argmax(axis=1)].tolist()
+        self.each: list[float] = (self._value[:, 1:] / offers.counts[1:]).max(axis=1, initial=0.0).tolist()
+
+    def best(self, job: int, cap: int) -> int:
+        """Return the count of GPUs, at most so many, on which a job is worth most."""
+        size = self.size[job]
+        return size if size <= cap else self._counts[int(self._value[job, : bisect_right(self._counts, cap)].argmax())]
+
+
 class _Wishes:
     """What jobs of one level after another wish, and what is left of GPUs and quotas; ``lines`` has those of each."""
 
-    def __init__(self, offers: Offers, lines: Sequence[Sequence[int]], gpus: int, quota: list[int]) -> None:
-        self._offers, self._lines, self._gpus, self._quota = offers, lines, gpus, quota
-        self._counts: list[int] = offers.counts.tolist()
+    def __init__(self, alone: _Alone, lines: Sequence[Sequence[int]], gpus: int, quota: list[int]) -> None:
+        self._alone, self._lines, self._gpus, self._quota = alone, lines, gpus, quota
 
-    def of_level(self, jobs: Ints, most: Ints) -> dict[int, int] | None:
+    def of_level(self, jobs: Sequence[int], most: Sequence[int]) -> dict[int, int] | None:
         """Return the GPUs on which each job is worth most, those of the most value for a GPU first, and take them.
 
         ``None`` if there are too few for all, or too little of quotas for more than a few.
         """
-        if not len(jobs):
-            return {}
-        alone = self._offers.alone(jobs)
-        line = np.argsort(-(alone[:, 1:] / self._offers.counts[1:]).max(axis=1, initial=0.0), kind="stable")
-        quota, gpus, few, found = self._quota.copy(), self._gpus, 0, dict[int, int]()
-        for at in line.tolist():
-            job = jobs.item(at)
-            limits, whole = self._lines[job], min(most.item(job), self._gpus)
-            cap = min([whole, *(quota[one] for one in limits)])
-            few += cap < min([whole, *(self._quota[one] for one in limits)])
-            size = self._best(alone[at], cap)
+        before, quota = self._quota, self._quota.copy()
+        gpus, few, found = self._gpus, 0, dict[int, int]()
+        for job in sorted(jobs, key=self._alone.each.__getitem__, reverse=True):
+            limits = self._lines[job]
+            whole = cap = min(most[job], self._gpus)
+            for one in limits:
+                whole, cap = min(whole, before[one]), min(cap, quota[one])
+            few += cap < whole
+            size = self._alone.best(job, cap)
             gpus -= size
             if gpus < 0 or few > max(1, _FEW * len(jobs)):
                 return None
@@ -83,10 +95,3 @@ class _Wishes:
                 found[job] = size
         self._gpus, self._quota = gpus, quota
         return found
-
-    def _best(self, value: Floats, cap: int) -> int:
-        """Return the count of GPUs, at most so many, on which a job is worth most."""
-        at = int(value.argmax())
-        if self._counts[at] > cap:
-            at = int(value[: bisect_right(self._counts, cap)].argmax())
-        return self._counts[at]

@@ -9,7 +9,7 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
-from muri_opt.rounds.amounts import Ints, gpus_that_fit
+from muri_opt.rounds.amounts import Ints, gpus_that_fit, unlike
 from muri_opt.rounds.free_capacity import FreeCapacity
 from muri_opt.systems.joint.group_value import Group, Place
 from muri_opt.systems.joint.models import Models
@@ -45,18 +45,16 @@ class JobsWithRoom:
         amounts, regions = case.round_.amounts, Regions.of(case.round_)
         asked = np.column_stack([amounts.c, amounts.m])
         asked[_run_by_plans(case.models)] = 0
-        needs, of = _unlike(asked)
-        unlike, alike = _unlike(np.column_stack([of, regions.kind]))
+        needs, of = unlike(asked)
+        differ, alike = unlike(np.column_stack([of, regions.kind]))
         number = {_NOWHERE: 0}
-        each = [
-            [number.setdefault(one, len(number)) for one in (_NOWHERE, *regions.of_kind[kind])]
-            for kind in unlike[:, 1].tolist()
-        ]
+        of_kind = [[number.setdefault(one, len(number)) for one in (_NOWHERE, *some)] for some in regions.of_kind]
+        each = [of_kind[kind] for kind in differ[:, 1].tolist()]
         sizes = np.array([len(some) for some in each], dtype=np.int64)
         return cls(
             case=case,
             alike=alike,
-            need=unlike[:, 0],
+            need=differ[:, 0],
             needs=needs,
             inside=regions.nodes_of_each([*number]),
             regions=np.array([*chain.from_iterable(each)], dtype=np.int64),
@@ -82,16 +80,6 @@ class JobsWithRoom:
             return self.first
         sizes = np.diff(self.first, append=len(self.regions))
         return np.maximum.reduceat(rooms[np.repeat(self.need, sizes), self.regions], self.first)
-
-
-def _unlike(rows: Ints) -> tuple[Ints, Ints]:
-    """Return the rows that differ, and which of them each row is like."""
-    code = np.zeros(len(rows), dtype=np.int64)
-    for column in rows.T:
-        known, at = np.unique(column, return_inverse=True)
-        code = code * len(known) + at
-    _, first, alike = np.unique(code, return_index=True, return_inverse=True)
-    return rows[first], alike
 
 
 def _run_by_plans(models: Models) -> Ints:

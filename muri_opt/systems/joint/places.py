@@ -22,8 +22,6 @@ from muri_opt.systems.joint.plan_ways import PlanShape
 from muri_opt.systems.joint.regions import Region, Regions
 from muri_opt.systems.joint.worth import Worth
 
-_FEW_KINDS = 64
-"""Needs of jobs that are left over, up to which it is looked at once whether there is room for them."""
 Part = tuple[int, int]
 """A node, and GPUs of it."""
 Spot = tuple[tuple[int, int], tuple[Region, ...]]
@@ -246,11 +244,7 @@ class _Placing:
         kind, regions = spot
         if here is not None and here.gpus == size and self._rooms.holds(kind, here.parts):
             return here.parts
-        for region in regions:
-            parts = self._rooms.best_fit(kind, size, region)
-            if parts is not None:
-                return parts
-        return None
+        return self._rooms.best_fit(kind, size, regions)
 
     def _room(self, kind: tuple[int, int], regions: tuple[Region, ...]) -> int:
         """Return the largest number of GPUs that a group of this kind could start on in one of the regions."""
@@ -321,11 +315,10 @@ class _Placing:
         """Return the jobs for which there may be a GPU within quotas, and somewhere, with what they need besides."""
         if self._limited:
             jobs = [job for job in jobs if self._left_of_quota((job,)) > 0]
-        spots = [(self._kind_of[job], self._regions.of_group((job,))) for job in jobs]
-        if len(set(spots)) > _FEW_KINDS:
-            return jobs
-        room = {spot for spot in set(spots) if self._room(*spot)}
-        return [job for job, spot in zip(jobs, spots, strict=True) if spot in room or self._by_plans(job)]
+        needs = [*dict.fromkeys([self._kind_of[job] for job in jobs])]
+        room, unions = dict(zip(needs, self._rooms.with_room(needs), strict=True)), self._regions.unions
+        kinds = self._regions.kinds
+        return [job for job in jobs if room[self._kind_of[job]] & unions[kinds[job]] or self._by_plans(job)]
 
     def _sizes(self, group: Group, most: int, *, going_on: bool) -> Iterator[int]:
         """Yield the GPU counts of all members, descending.

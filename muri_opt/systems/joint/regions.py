@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, reduce
+from operator import or_
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,9 +13,10 @@ from numpy.typing import NDArray
 from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import Ints
 from muri_opt.rounds.memoise import recalled
+from muri_opt.rounds.node_bits import Bits, bits_at, rows_of_bits, words_of
 from muri_opt.systems.capacity.node_sets import node_sets
 
-Region = int
+Region = Bits
 """Nodes as bits; all GPUs of a group are on nodes of one region, spread in any way."""
 ANYWHERE: Region = -1
 
@@ -39,9 +41,15 @@ class Regions:
         return _regions(round_)
 
     @cached_property
-    def _kinds(self) -> list[int]:
+    def kinds(self) -> list[int]:
+        """The kind of each job, to be read one at a time."""
         kinds: list[int] = self.kind.tolist()
         return kinds
+
+    @cached_property
+    def unions(self) -> list[Region]:
+        """The nodes of all regions of each kind of jobs."""
+        return [reduce(or_, regions, 0) for regions in self.of_kind]
 
     @cached_property
     def are_asked(self) -> bool:
@@ -51,10 +59,10 @@ class Regions:
     def of_group(self, group: Sequence[int]) -> tuple[Region, ...]:
         """Return where all jobs of a group may start."""
         if len(group) == 1 or not self.are_asked:
-            return self.of_kind[self._kinds[group[0]]]
-        kinds = frozenset([self._kinds[job] for job in group])
+            return self.of_kind[self.kinds[group[0]]]
+        kinds = frozenset([self.kinds[job] for job in group])
         if len(kinds) == 1:
-            return self.of_kind[self._kinds[group[0]]]
+            return self.of_kind[self.kinds[group[0]]]
         if kinds not in self.known:
             self.known[kinds] = reduce(_common, (self.of_kind[kind] for kind in sorted(kinds)))
         return self.known[kinds]
@@ -64,26 +72,27 @@ class Regions:
         own = self.of_group((job,))
         if types is None:
             return own
-        mine = reduce(int.__or__, (self.types.get(one, 0) for one in types), 0)
+        mine = reduce(or_, (self.types.get(one, 0) for one in types), 0)
         return tuple(region & mine for region in own if region & mine)
 
     def nodes_of_each(self, regions: Sequence[Region]) -> NDArray[np.bool_]:
         """Return ``[r, s]``, whether node s is in the r-th of some regions."""
-        nodes = self.inside.shape[1]
-        bits = [[region >> node & 1 for node in range(nodes)] for region in regions]
-        return np.array(bits, dtype=np.bool_).reshape(len(bits), nodes)
+        return rows_of_bits(regions, self.inside.shape[1])
 
     @cached_property
     def together(self) -> NDArray[np.bool_]:
         """Which kinds of jobs have a region in common: those that have a node in common."""
-        bits = np.packbits(self.inside, axis=1)
-        return np.asarray((bits[:, None, :] & bits).any(axis=2))
+        found = np.zeros((len(self.inside), len(self.inside)), dtype=np.bool_)
+        for word in words_of(self.inside):
+            found |= (word[:, None] & word) != 0
+        return found
 
     @cached_property
     def nested(self) -> NDArray[np.bool_]:
         """Of which two kinds of jobs one may start wherever the other may, and the other somewhere."""
-        bits = np.packbits(self.inside, axis=1)
-        beyond = (bits[:, None, :] & ~bits).any(axis=2)  # [j, k]: j may start where k may not
+        beyond = np.zeros((len(self.inside), len(self.inside)), dtype=np.bool_)
+        for word in words_of(self.inside):
+            beyond |= (word[:, None] & ~word) != 0  # [j, k]: j may start where k may not
         return np.asarray(~(beyond & beyond.T) & self.together)
 
 
@@ -102,13 +111,6 @@ def _regions(round_: Round) -> Regions:
         kind = np.zeros(len(round_.jobs), dtype=np.int64)
         return Regions(kind=kind, of_kind=((ANYWHERE,),), inside=everywhere, types=types)
     each = {id(nodes): nodes for demand in sets.demands for nodes in demand.sets}
-    known = {at: _bits(nodes, len(round_.cluster.nodes)) for at, nodes in each.items()}
+    known = {at: bits_at(nodes, len(round_.cluster.nodes)) for at, nodes in each.items()}
     of_kind = tuple(tuple([known[id(nodes)] for nodes in demand.sets]) for demand in sets.demands)
     return Regions(kind=sets.kind, of_kind=of_kind, inside=sets.may_start_by_kind(), types=types)
-
-
-def _bits(nodes: Ints, every: int) -> Region:
-    """Return some of so many nodes as bits."""
-    inside = np.zeros(every, dtype=np.bool_)
-    inside[nodes] = True
-    return int.from_bytes(np.packbits(inside, bitorder="little").tobytes(), "little")

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, strategies as st
 
 from muri_opt.systems.capacity.node_sets import Demand
-from muri_opt.systems.capacity.rooms_in_sets import RoomsInSets
+from muri_opt.systems.capacity.rooms_in_sets import GangsInSets, RoomsInSets
 from muri_opt.systems.capacity.shaped_fit import fit_in_sets
 
 
@@ -37,4 +37,4 @@ def test_many_gangs_fit_at_once_where_each_does(data: st.DataObject) -> None:
     rooms, some = RoomsInSets(*free), [demands(data, nodes) for _ in range(data.draw(st.integers(1, 3)))]
     ask = st.tuples(st.tuples(st.integers(0, 3), st.integers(0, 3)), st.integers(0, 20), st.sampled_from(some))
     asked = data.draw(st.lists(ask, max_size=6))
-    assert rooms.hold(asked) == [rooms.fewest_nodes(*one) is not None for one in asked]
+    assert rooms.hold(GangsInSets.of(asked, nodes)) == [rooms.fewest_nodes(*one) is not None for one in asked]
