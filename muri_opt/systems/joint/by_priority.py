@@ -101,6 +101,6 @@ def _level_by_level(state: State, offers: Offers, level: Ints) -> tuple[Placed, 
             is_last = is_last and ended
         else:
             placed = last_of(steps)
-        if placed.keys() != fixed.keys():
+        if levels and placed.keys() != fixed.keys():
             most = jobs.beside(placed)
     return placed, is_last

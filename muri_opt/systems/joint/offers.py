@@ -34,8 +34,9 @@ class Offers:
     groups are looked at with first, at the places ``grid`` among the counts; ``stages[r, t, k]`` the time of stage r of
     model t on ``counts[k]`` GPUs, infinite where it cannot have them. ``charge[j]`` is what job j pays for each of its
     GPUs besides, where a quota binds. Of equal ones the first ``submitted`` comes first. Where jobs ask for certain
-    nodes, those of the places ``spot`` j and k may share if ``meet[j, k]``; if ``nested[j, k]`` they may do so wherever
-    one of them may be alone. They are ``full`` if nobody runs faster in a group than alone.
+    nodes, those of the spots j and k may share if ``meet[j, k]``; if ``nested[j, k]`` they may do so wherever one of
+    them may be alone. Job i has ``spot[i]``; spots of near numbers suit each other. Offers are ``full`` if nobody runs
+    faster in a group than alone.
     """
 
     kind: Ints
@@ -64,6 +65,8 @@ class Offers:
         period = models.period.take(counts, axis=1).astype(np.float64)
         period[period == 0] = np.inf
         regions = Regions.of(round_)
+        line = regions.line
+        spot = np.argsort(line)
         return cls(
             kind=models.kind,
             work=worth.work.astype(np.float64) / worth.unit,
@@ -76,9 +79,9 @@ class Offers:
             most_jobs=rules.most_jobs(len(round_.resources)),
             charge=np.zeros(len(models)),
             submitted=np.array([job.submitted or 0.0 for job in round_.jobs]),
-            spot=regions.kind,
-            meet=regions.together if regions.are_asked else None,
-            nested=regions.nested if regions.are_asked else None,
+            spot=spot[regions.kind],
+            meet=regions.together[np.ix_(line, line)] if regions.are_asked else None,
+            nested=regions.nested[np.ix_(line, line)] if regions.are_asked else None,
             full=rules.full,
         )
 

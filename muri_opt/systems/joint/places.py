@@ -19,6 +19,7 @@ from muri_opt.systems.capacity.shares import flat
 from muri_opt.systems.joint.group_value import Group, Place
 from muri_opt.systems.joint.models import Models
 from muri_opt.systems.joint.plan_ways import PlanShape
+from muri_opt.systems.joint.quota_left import QuotaLeft
 from muri_opt.systems.joint.regions import Region, Regions
 from muri_opt.systems.joint.worth import Worth
 
@@ -94,7 +95,6 @@ class _Placing:
         self._models, self._regions = models, Regions.of(round_)
         self._amounts, self._asked, self._planned = amounts, self._regions.are_asked, models.are_planned
         self._kind_of: list[tuple[int, int]] = list(zip(amounts.c.tolist(), amounts.m.tolist(), strict=True))
-        self._tenant: list[int] = amounts.tenant.tolist()
         self._counts: dict[tuple[int, ...], list[int]] = {}
         """GPU counts by the models of a group, descending."""
         self._reaches: dict[tuple[Region, ...], int] = {}
@@ -104,9 +104,8 @@ class _Placing:
         """Needs and regions of jobs for which no GPU is left there: it stays so, as room only shrinks."""
         self._unfit: set[tuple[Sequence[PartAmounts], Region]] = set()
         """Parts of plans for which a region has no room, likewise."""
-        self._quota = FreeCapacity(amounts)
-        self._borrows = self._quota.borrowed is not None
-        self._limited = self._borrows or bool((amounts.U < UNLIMITED).any())
+        self._quota = QuotaLeft(amounts)
+        self._limited = self._quota.is_limited
         self._rooms = RoomSets(amounts.G.tolist(), amounts.C.tolist(), amounts.M.tolist())
         self._empty = RoomSets(amounts.G.tolist(), amounts.C.tolist(), amounts.M.tolist())
         """What is left on the nodes; ``_empty`` is what they have."""
@@ -179,7 +178,7 @@ class _Placing:
     def place(self, group: Group, most: int, here: Place | None) -> None:
         """Give a group a place of so many GPUs, or of fewer, if there is one."""
         look_at_clock()
-        most = min(most, self._left_of_quota(group)) if self._limited else most
+        most = min(most, self._quota.most(group)) if self._limited else most
         if most <= 0:
             return
         if self._by_plans(group[0]):
@@ -200,7 +199,7 @@ class _Placing:
 
     def _fits(self, group: Group, spot: Spot, size: int, here: Place | None) -> bool:
         """Give a group so many GPUs, if there is a place for them, and say whether."""
-        if size > self.free or not self._can_borrow(group, size):
+        if size > self.free or not self._quota.can_borrow(group, size):
             return False
         parts = self._fit(spot, size, here)
         if parts is None:
@@ -264,24 +263,9 @@ class _Placing:
             self._unions[regions] = reduce(or_, regions)
         return self._unions[regions]
 
-    def _left_of_quota(self, group: Group) -> int:
-        """Return the most GPUs that a group may have within quotas: each of its jobs has all of them."""
-        line, quota = self._amounts.line(self._tenant[group[0]]), self._quota.quota
-        if len(group) == 1 and len(line) == 1:  # as most are
-            return quota.item(line[0])
-        asked: dict[int, int] = {}
-        for job in group:
-            for tenant in self._amounts.line(self._tenant[job]):
-                asked[tenant] = asked.get(tenant, 0) + 1
-        return min([quota.item(tenant) // count for tenant, count in asked.items()], default=self.free)
-
     def _may_have(self, job: int, size: int, most: int) -> bool:
         """Return whether a job may have so many GPUs, if it may have at most so many by its quota."""
-        return size <= most and self._can_borrow((job,), size)
-
-    def _can_borrow(self, group: Group, size: int) -> bool:
-        """Return whether a job alone may have so many GPUs with those that it would borrow."""
-        return not self._borrows or len(group) > 1 or self._quota.has_quota(self._tenant[group[0]], size)
+        return size <= most and self._quota.can_borrow((job,), size)
 
     def _take(self, group: Group, parts: Sequence[Part], way: int | None) -> None:
         self._count(group, Place(tuple(parts if len(parts) == 1 else sorted(parts)), way))
@@ -290,8 +274,7 @@ class _Placing:
         """Count the GPUs of a group as its own, and against quotas."""
         size = place.gpus
         if self._limited:
-            for job in group:
-                self._quota.charge(self._tenant[job], size)
+            self._quota.take(group, size)
         self.free -= size
         self.placed[group] = place
 
@@ -314,7 +297,7 @@ class _Placing:
     def _with_room(self, jobs: list[int]) -> list[int]:
         """Return the jobs for which there may be a GPU within quotas, and somewhere, with what they need besides."""
         if self._limited:
-            jobs = [job for job in jobs if self._left_of_quota((job,)) > 0]
+            jobs = [job for job in jobs if self._quota.most((job,)) > 0]
         needs = [*dict.fromkeys([self._kind_of[job] for job in jobs])]
         room, unions = dict(zip(needs, self._rooms.with_room(needs), strict=True)), self._regions.unions
         kinds = self._regions.kinds

@@ -19,6 +19,8 @@ from muri_opt.systems.capacity.node_sets import node_sets
 Region = Bits
 """Nodes as bits; all GPUs of a group are on nodes of one region, spread in any way."""
 ANYWHERE: Region = -1
+_LESS = 0.001
+"""How much less two jobs suit each other that may share somewhere, but each start somewhere else, too."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -94,6 +96,21 @@ class Regions:
         for word in words_of(self.inside):
             beyond |= (word[:, None] & ~word) != 0  # [j, k]: j may start where k may not
         return np.asarray(~(beyond & beyond.T) & self.together)
+
+    @cached_property
+    def line(self) -> Ints:
+        """The kinds of jobs in a line: the one with fewest nodes, and after each one that it can best share with.
+
+        That is one of which one may start wherever the other may, of these one with about as many nodes.
+        """
+        size, kinds = self.inside.sum(axis=1).astype(np.float64), len(self.inside)
+        alike = np.minimum(size, size[:, None]) / np.maximum(1.0, np.maximum(size, size[:, None]))
+        suits = alike * (self.nested + _LESS * self.together)
+        found, left = np.zeros(kinds, dtype=np.int64), np.zeros(kinds)
+        for at in range(kinds):
+            found[at] = (suits[found[at - 1]] + left).argmax() if at else size.argmin()
+            left[found[at]] = -np.inf
+        return found
 
 
 def _common(some: tuple[Region, ...], others: tuple[Region, ...]) -> tuple[Region, ...]:

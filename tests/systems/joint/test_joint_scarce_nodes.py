@@ -61,6 +61,38 @@ def test_of_nested_kinds_one_may_start_wherever_the_other_may(seed):
     assert not (regions.nested & ~regions.together).any()
 
 
+@pytest.mark.parametrize("seed", range(8))
+def test_kinds_of_jobs_stand_beside_those_that_they_can_best_share_with(seed):
+    regions = Regions.of(with_types(labelled(seed, 60, 12), seed))
+    inside = [{node for node, is_in in enumerate(row) if is_in} for row in regions.inside.tolist()]
+
+    def suits(one, other):
+        """How well: nested before others with nodes in common, then as many nodes."""
+        one, other = inside[one], inside[other]
+        share = min(len(one), len(other)) / max(1, len(one), len(other))
+        return (bool(one and other) and (one <= other or other <= one), bool(one & other), share)
+
+    line = regions.line.tolist()
+    assert sorted(line) == [*range(len(inside))]
+    assert len(inside[line[0]]) == min(map(len, inside))
+    for at, kind in enumerate(line[1:], start=1):
+        before = line[at - 1]
+        found, *others = (suits(before, other) for other in (kind, *line[at + 1 :]))
+        best = max([found, *others])
+        assert found == best or not best[1]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_offers_say_who_may_share_by_the_spots_of_jobs(seed):
+    round_ = with_types(labelled(seed, 60, 12), seed)
+    offers, regions = offers_of(round_), Regions.of(round_)
+    for job, spot in enumerate(offers.spot.tolist()):
+        for other, theirs in enumerate(offers.spot.tolist()):
+            kinds = regions.kind[job], regions.kind[other]
+            assert offers.meet[spot, theirs] == regions.together[kinds]
+            assert offers.nested[spot, theirs] == regions.nested[kinds]
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_rows_have_jobs_of_similar_periods_that_ask_for_the_same_nodes_together(seed):
     offers, order = offers_of(labelled(seed, 300, 24)), np.arange(300)
@@ -77,12 +109,13 @@ def test_rows_have_jobs_of_similar_periods_that_ask_for_the_same_nodes_together(
 @pytest.mark.parametrize("jobs", [60, 300])
 def test_of_very_many_jobs_only_such_share_that_no_other_confines(seed, jobs):
     round_ = labelled(seed, jobs, 24)
-    offers, nested = offers_of(round_), Regions.of(round_).nested
+    offers, regions = offers_of(round_), Regions.of(round_)
+    nested, kind = regions.nested, regions.kind
     found = search(offers, 192)
     pairs = [pair for part in found.shared for group in part.tolist() for pair in combinations(group, 2)]
     assert pairs
     if jobs > 192:
-        assert all(nested[offers.spot[one], offers.spot[other]] for one, other in pairs)
+        assert all(nested[kind[one], kind[other]] for one, other in pairs)
 
 
 @pytest.mark.parametrize("policy", ["joint-s", "joint-l"])
