@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 Bits = int
+EVERY_NODE: Final[Bits] = -1
+"""All nodes, however many there are."""
 
 
 def bits_of(nodes: NDArray[np.bool_]) -> Bits:

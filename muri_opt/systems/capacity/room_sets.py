@@ -11,7 +11,7 @@ from typing import Final
 
 import numpy as np
 
-from muri_opt.rounds.node_bits import Bits, bits_of
+from muri_opt.rounds.node_bits import EVERY_NODE, Bits, bits_of
 from muri_opt.systems.capacity.held_parts import Parts
 
 Kind = tuple[int, int]
@@ -19,7 +19,6 @@ Kind = tuple[int, int]
 PartAmounts = tuple[int, int, int]
 """GPUs, milli-CPUs and MiB of a part that is on one node."""
 GPUS_ALONE: Final = (0, 0)
-EVERYWHERE: Final[Bits] = -1
 FEW_NODES: Final = 160
 """Nodes with free GPUs up to which they are looked at one by one."""
 _NEVER: Final = 1 << 62
@@ -35,7 +34,7 @@ class RoomSets:
         self._open = [*range(len(self._gpus))]
         """Nodes that had a GPU left when they were last looked at: nothing is given back."""
         self._room: dict[Kind, dict[int, int]] = {}
-        self._sets: dict[Kind, dict[int, int]] = {}
+        self._sets: dict[Kind, dict[int, Bits]] = {}
         self._whole: dict[Kind, int] = {}
         """The GPUs of a kind that fit on all nodes together."""
         self._changed: list[int] = []
@@ -60,14 +59,14 @@ class RoomSets:
                 return False
         return True
 
-    def room(self, kind: Kind, among: int = -1) -> int:
+    def room(self, kind: Kind, among: Bits = EVERY_NODE) -> int:
         """Return the largest share that jobs of a kind find room for, on nodes ``among`` some, as bits."""
         sets = self._now(kind)
-        if among == -1:
+        if among == EVERY_NODE:
             return self._whole[kind]
         return sum([room * (nodes & among).bit_count() for room, nodes in sets.items()])
 
-    def has_room(self, kind: Kind, among: int) -> bool:
+    def has_room(self, kind: Kind, among: Bits) -> bool:
         """Return whether jobs of a kind find room for a GPU on nodes ``among`` some, as bits."""
         return any(nodes & among for nodes in self._now(kind).values())
 
@@ -78,13 +77,13 @@ class RoomSets:
         able = (gpus > 0) & ((milli <= cpus) | (milli == 0)) & ((mib <= memory) | (mib == 0))
         return [*map(bits_of, able)]
 
-    def best_fit(self, kind: Kind, gpus: int, regions: Sequence[Bits] = (EVERYWHERE,)) -> Parts | None:
+    def best_fit(self, kind: Kind, gpus: int, regions: Sequence[Bits] = (EVERY_NODE,)) -> Parts | None:
         """Return GPUs of nodes for a share, or ``None``: of the tightest that holds it, or the roomiest and a rest.
 
         They are in the first of some regions that holds it.
         """
         for among in regions:
-            if among != EVERYWHERE and kind not in self._sets:
+            if among != EVERY_NODE and kind not in self._sets:
                 node = self._tightest_of_few(kind, gpus, among)
                 if node is not None:
                     return [(node, gpus)]
@@ -93,7 +92,7 @@ class RoomSets:
                 return parts
         return None
 
-    def _tightest_of_few(self, kind: Kind, gpus: int, among: int) -> int | None:
+    def _tightest_of_few(self, kind: Kind, gpus: int, among: Bits) -> int | None:
         """Return the tightest node among some that holds a share, if they are few and were rarely looked at."""
         if among not in self._nodes:
             self._nodes[among] = [node for node in range(len(self._gpus)) if among >> node & 1]
@@ -115,10 +114,10 @@ class RoomSets:
                 found, least = node, fits
         return found
 
-    def fit_parts(self, parts: Sequence[PartAmounts], among: int = -1) -> Parts | None:
+    def fit_parts(self, parts: Sequence[PartAmounts], among: Bits = EVERY_NODE) -> Parts | None:
         """Return a node with its GPUs for each part, or ``None``: the tightest nodes, the largest parts first.
 
-        Parts have a GPU or more. Only nodes ``among`` some, as bits, are looked at; -1 are all.
+        Parts have a GPU or more. Only nodes ``among`` some, as bits, are looked at.
         """
         found, used, sets = Parts(), ~among, self._now(GPUS_ALONE)
         for gpus, milli, mib in parts:
@@ -156,7 +155,7 @@ class RoomSets:
             self._memory[node] -= gpus * memory
             self._changed.append(node)
 
-    def _now(self, kind: Kind) -> dict[int, int]:
+    def _now(self, kind: Kind) -> dict[int, Bits]:
         """Return the nodes by the room on them, with what was taken since the kind was last asked for."""
         seen, count = self._seen.get(kind), len(self._changed)
         if seen == count:
@@ -184,13 +183,13 @@ class RoomSets:
                 room[node] = fits
         return sets
 
-    def _begin(self, kind: Kind) -> dict[int, int]:
+    def _begin(self, kind: Kind) -> dict[int, Bits]:
         """Find the nodes by the room on them from what is free now; in a cluster that is full few have any."""
         gpus, cpus, memory, (milli, mib) = self._gpus, self._cpus, self._memory, kind
         self._open = [node for node in self._open if gpus[node] > 0]
         if len(self._open) > FEW_NODES:
             return self._begin_with_many(kind)
-        room, sets = dict[int, int](), dict[int, int]()
+        room, sets = dict[int, int](), dict[int, Bits]()
         for node in self._open:
             fits = gpus[node]
             if milli and fits * milli > cpus[node]:
@@ -203,7 +202,7 @@ class RoomSets:
         self._room[kind], self._sets[kind], self._whole[kind] = room, sets, sum(room.values())
         return sets
 
-    def _begin_with_many(self, kind: Kind) -> dict[int, int]:
+    def _begin_with_many(self, kind: Kind) -> dict[int, Bits]:
         """Do the same where many nodes have GPUs left, all nodes at once."""
         room, (cpus, memory) = np.array(self._gpus, dtype=np.int64), kind
         if cpus:

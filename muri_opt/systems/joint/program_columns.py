@@ -14,10 +14,11 @@ from muri_opt.errors import RefusalError
 from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import Ints
 from muri_opt.rounds.memoise import last_recalled
+from muri_opt.rounds.node_bits import EVERY_NODE
 from muri_opt.systems.joint.group_value import Group, Place, group_values, most_of_each
 from muri_opt.systems.joint.models import Models, models_of
 from muri_opt.systems.joint.plan_ways import PlanWay
-from muri_opt.systems.joint.regions import ANYWHERE, Region, Regions
+from muri_opt.systems.joint.regions import Region, Regions
 from muri_opt.systems.joint.rules import JointRules
 from muri_opt.systems.joint.state import Case, State
 from muri_opt.systems.joint.worth import Worth, worth_of
@@ -165,7 +166,7 @@ class _Ways:
                 if size <= self._has(region):
                     yield Key(group, size, None, None, region), False
             if home is not None and home.gpus == size:
-                yield Key(group, size, None, home.parts, ANYWHERE), True
+                yield Key(group, size, None, home.parts, EVERY_NODE), True
 
     def _home(self, group: Group) -> Place | None:
         """Return where a group goes on as it is."""
@@ -184,9 +185,9 @@ class _Ways:
                     yield Key(group, way.gpus, number, None, region), False
                     continue
                 for spot in self._spots(way, nodes):
-                    yield Key(group, way.gpus, number, spot, ANYWHERE), False
+                    yield Key(group, way.gpus, number, spot, EVERY_NODE), False
             if home is not None and self._is_home(group[0], home, way):
-                yield Key(group, way.gpus, number, home.parts, ANYWHERE), True
+                yield Key(group, way.gpus, number, home.parts, EVERY_NODE), True
 
     def _is_home(self, job: int, home: Place, way: PlanWay) -> bool:
         """Return whether a job that goes on where it is may do so by a plan: CPUs and memory may be others."""

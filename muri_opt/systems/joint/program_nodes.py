@@ -16,9 +16,10 @@ from numpy.typing import NDArray
 from muri_opt.modelling import Ints, Model, ModelBuilder
 from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import UNLIMITED
+from muri_opt.rounds.node_bits import EVERY_NODE
 from muri_opt.systems.joint.group_value import Place
 from muri_opt.systems.joint.program_columns import JointColumns, Key
-from muri_opt.systems.joint.regions import ANYWHERE, Region
+from muri_opt.systems.joint.regions import Region
 
 NODE_LABELS = ("kept", "keptcpus", "keptmemory", "regions")
 _MOST_REGIONS = 6
@@ -54,7 +55,7 @@ def _inside(key: Key, one: Region) -> int:
 
 def _unions(columns: JointColumns, nodes: int) -> list[Region]:
     """Return the unions of regions that columns are in, but for that of all nodes."""
-    regions = sorted({key.region for key in columns.keys} - {ANYWHERE})
+    regions = sorted({key.region for key in columns.keys} - {EVERY_NODE})
     if len(regions) > _MOST_REGIONS:
         return regions
     every = (1 << nodes) - 1
@@ -85,7 +86,7 @@ def spread(round_: Round, columns: JointColumns, chosen: list[int]) -> list[Plac
     """
     found = [columns.place(at) for at in chosen]
     open_ = [at for at, place in enumerate(found) if place is None and columns.keys[chosen[at]].way is None]
-    if all(columns.keys[chosen[at]].region == ANYWHERE for at in open_):
+    if all(columns.keys[chosen[at]].region == EVERY_NODE for at in open_):
         return found
     free = round_.amounts.G.copy()
     for node, gpus in (part for place in found if place is not None for part in place.parts):

@@ -13,12 +13,11 @@ from numpy.typing import NDArray
 from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import Ints
 from muri_opt.rounds.memoise import recalled
-from muri_opt.rounds.node_bits import Bits, bits_at, rows_of_bits, words_of
+from muri_opt.rounds.node_bits import EVERY_NODE, Bits, bits_at, rows_of_bits, words_of
 from muri_opt.systems.capacity.node_sets import node_sets
 
 Region = Bits
 """Nodes as bits; all GPUs of a group are on nodes of one region, spread in any way."""
-ANYWHERE: Region = -1
 _LESS = 0.001
 """How much less two jobs suit each other that may share somewhere, but each start somewhere else, too."""
 
@@ -56,7 +55,7 @@ class Regions:
     @cached_property
     def are_asked(self) -> bool:
         """Whether some jobs may not start just anywhere."""
-        return self.of_kind != ((ANYWHERE,),)
+        return self.of_kind != ((EVERY_NODE,),)
 
     def of_group(self, group: Sequence[int]) -> tuple[Region, ...]:
         """Return where all jobs of a group may start."""
@@ -126,7 +125,7 @@ def _regions(round_: Round) -> Regions:
     if sets is None:
         everywhere = np.ones((1, len(round_.cluster.nodes)), dtype=np.bool_)
         kind = np.zeros(len(round_.jobs), dtype=np.int64)
-        return Regions(kind=kind, of_kind=((ANYWHERE,),), inside=everywhere, types=types)
+        return Regions(kind=kind, of_kind=((EVERY_NODE,),), inside=everywhere, types=types)
     each = {id(nodes): nodes for demand in sets.demands for nodes in demand.sets}
     known = {at: bits_at(nodes, len(round_.cluster.nodes)) for at, nodes in each.items()}
     of_kind = tuple(tuple([known[id(nodes)] for nodes in demand.sets]) for demand in sets.demands)

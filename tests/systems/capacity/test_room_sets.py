@@ -5,6 +5,8 @@ from random import Random
 import numpy as np
 import pytest
 
+from muri_opt.rounds.amounts import gpus_that_fit
+from muri_opt.rounds.node_bits import EVERY_NODE, bits_of, rows_of_bits
 from muri_opt.systems.capacity.free_capacity import entries
 from muri_opt.systems.capacity.known_parts import KnownParts
 from muri_opt.systems.capacity.node_fit import best_fit
@@ -81,3 +83,27 @@ def test_parts_of_plans_are_on_the_tightest_nodes_that_have_room(nodes: int) -> 
                     free[:, node] -= needs
                 placed += 1
     assert placed > 6
+
+
+@pytest.mark.parametrize("nodes", [3, 40, 2 * FEW_NODES])
+def test_the_first_region_that_holds_a_share_gives_it(nodes: int) -> None:
+    draw, found = Random(nodes), 0
+    for _ in range(3):
+        free = np.array([[draw.randint(0, 8), draw.randint(0, 40), draw.randint(0, 60)] for _ in range(nodes)]).T
+        sets, kinds = RoomSets(*free.tolist()), [(draw.randint(0, 8), draw.randint(0, 9)) for _ in range(4)]
+        for turn in range(max(nodes, 20)):
+            kind, gpus = draw.choice(kinds), draw.choice([1, 1, 2, 3, 8, 16])
+            regions = [draw.choice([EVERY_NODE, draw.getrandbits(nodes)]) for _ in range(draw.randint(0, 3))]
+            room = np.maximum(gpus_that_fit(kind, *free), 0)
+            if turn % 16 == 0:
+                assert sets.with_room(kinds) == [bits_of(gpus_that_fit(one, *free) > 0) for one in kinds]
+            shares = [best_fit(np.where(rows_of_bits([one], nodes)[0], room, 0), gpus) for one in regions]
+            expected = next((share for share in shares if share is not None), None)
+            parts = sets.best_fit(kind, gpus, regions)
+            assert (expected is None) == (parts is None)
+            if expected is not None and parts is not None:
+                assert sorted(parts) == [(node, int(expected[node])) for node in expected.nonzero()[0].tolist()]
+                sets.take(kind, parts)
+                free -= expected * np.array([[1], [kind[0]], [kind[1]]])
+                found += 1
+    assert found > 3
