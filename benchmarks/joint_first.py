@@ -63,6 +63,7 @@ _CPUS: Final = "CPUs and memory"
 _TWO_TYPES: Final = "two GPU types"
 _MANY_TYPES: Final = "eight GPU types asked for in many ways"
 _LABELS: Final = "labels"
+_MANY_LABELS: Final = "twelve labels asked for in many ways"
 _PARENTS: Final = "quotas of 64 tenants and their parents"
 _PRIORITIES: Final = {"three priorities": 3, "thirty priorities": 30, "a priority of its own for each": 1_000_000}
 """How many priorities there are."""
@@ -79,6 +80,7 @@ BINDING: Final = (
     _LABELS,
     _PARENTS,
     f"{_CPUS}, {_LABELS}, {_PARENTS}",
+    _MANY_LABELS,
     _MANY_TYPES,
     f"{_CPUS}, {_MANY_TYPES}",
     f"{_CPUS}, {_MANY_TYPES}, quotas of 200 tenants, a priority of its own for each",
@@ -123,13 +125,22 @@ def bound_round(binding: str, jobs: int, seed: str) -> Round:
         types = [f"type-{number}" for number in range(8)]
         nodes = tuple(replace(node, gpu_type=draw.choice(types)) for node in nodes)
         said = tuple(replace(job, gpu_types=tuple(sorted(draw.sample(types, draw.randint(1, 4))))) for job in said)
-    if _LABELS in binding:
+    if _MANY_LABELS in binding:
+        names = [f"label-{number}" for number in range(12)]
+        nodes = tuple(replace(node, labels=_some(draw, names, 0.8)) for node in nodes)
+        said = tuple(replace(job, requires=_some(draw, names, 0.2)) for job in said)
+    elif _LABELS in binding:
         nodes = tuple(replace(node, labels=tuple(draw.choice(words) for words in _WORDS)) for node in nodes)
         said = tuple(
             replace(job, requires=tuple(draw.choice(words) for words in _WORDS if draw.random() < 1 / 3))
             for job in said
         )
     return Round(cluster=Cluster(nodes=nodes, tenants=tenants), resources=round_.resources, jobs=said)
+
+
+def _some(draw: Random, names: Sequence[str], chance: float) -> tuple[str, ...]:
+    """Return the names that are drawn, each with a chance."""
+    return tuple(name for name in names if draw.random() < chance)
 
 
 def drawn_round(kind: str, jobs: int, seed: str) -> Round:

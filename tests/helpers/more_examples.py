@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import settings
 
-QUICK = 20
+QUICK = 16
 """How many examples a test draws in the suite unless it says otherwise; ``make test-all`` draws more."""
 
 

@@ -71,7 +71,7 @@ def test_a_policy_keeps_what_is_promised(policy):
         promised(policy),
         policy=policy,
         strategy=family_rounds(family_of(policy)),
-        max_examples=15,
+        max_examples=12,
         seed=7,
         require_exercised=False,
     )
@@ -81,7 +81,7 @@ def test_a_policy_keeps_what_is_promised(policy):
 
 @pytest.mark.parametrize("policy", POLICIES)
 def test_a_policy_is_safe_where_cpus_and_memory_bind_too(policy):
-    report = check_allocator(published(policy), policy=policy, max_examples=25, require_exercised=False)
+    report = check_allocator(published(policy), policy=policy, max_examples=20, require_exercised=False)
     asked = POLICIES[policy].honours - INFORMATION
     assert report.kept == tuple(one.name for one in SAFETY if one.speaks_of(asked))
 

@@ -14,7 +14,7 @@ from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import Ints
 from muri_opt.rounds.change_wording import gpus_text
 from muri_opt.rounds.decision import WaitingReason
-from muri_opt.rounds.eligibility import is_lost
+from muri_opt.rounds.eligibility import Bools, is_lost
 from muri_opt.rounds.readable_time import duration, moment
 from muri_opt.systems.capacity.barred_nodes import BarredNodes
 from muri_opt.systems.capacity.free_capacity import Leftover
@@ -204,16 +204,7 @@ class BindingInSets:
     def _now(self, asked: Sequence[_Asked], limits: Sequence[int]) -> list[_Room]:
         """Return what is free where jobs may start, what they lack there, and which rules bar them from other nodes."""
         left, holders = self._left, self._holders
-        demands = {id(one.open_to): one.open_to for one in asked}
-        parts: dict[tuple[int, ...], int] = {}
-        place_of = {at: parts.setdefault(_sets(demand), len(parts)) for at, demand in demands.items()}
-        part, inside = (
-            [place_of[id(one.open_to)] for one in asked],
-            np.zeros((len(parts), len(left.gpus)), dtype=np.bool_),
-        )
-        for at, demand in demands.items():
-            for nodes in demand.sets:
-                inside[place_of[at], nodes] = True
+        part, inside = _parts([one.open_to for one in asked], len(left.gpus))
         free: list[int] = (inside @ left.gpus).tolist()
         few = sorted({place for one, place in zip(asked, part, strict=True) if one.asks > free[place]})
         held = holders.most_of_each(holders.gpus, np.arange(len(left.gpus)), inside[few], MOST_HOLDERS)
@@ -240,6 +231,18 @@ class BindingInSets:
 def _sets(demand: Demand) -> tuple[int, ...]:
     """Return the sets of nodes of a demand, by their identity: equal ones are one array."""
     return tuple([id(nodes) for nodes in demand.sets])
+
+
+def _parts(demands: Sequence[Demand], nodes: int) -> tuple[list[int], Bools]:
+    """Return which part of the cluster each of some demands is open to, and whether each of so many nodes is in it."""
+    number: dict[tuple[int, ...], int] = {}
+    unlike = {id(demand): demand for demand in demands}
+    part_of = {at: number.setdefault(_sets(demand), len(number)) for at, demand in unlike.items()}
+    inside = np.zeros((len(number), nodes), dtype=np.bool_)
+    for at, demand in unlike.items():
+        for some in demand.sets:
+            inside[part_of[at], some] = True
+    return [part_of[id(demand)] for demand in demands], inside
 
 
 def _before(round_: Round, job: int) -> list[str]:

@@ -18,6 +18,10 @@ from muri_opt.systems.capacity.node_sets import node_sets
 
 Region = Bits
 """Nodes as bits; all GPUs of a group are on nodes of one region, spread in any way."""
+_MOST_IN_LINE = 2048
+"""Kinds of jobs up to which it is looked for which stand well beside each other."""
+_ROWS = 512
+"""Kinds that are compared with all others at once."""
 _LESS = 0.001
 """How much less two jobs suit each other that may share somewhere, but each start somewhere else, too."""
 
@@ -83,33 +87,43 @@ class Regions:
     @cached_property
     def together(self) -> NDArray[np.bool_]:
         """Which kinds of jobs have a region in common: those that have a node in common."""
-        found = np.zeros((len(self.inside), len(self.inside)), dtype=np.bool_)
-        for word in words_of(self.inside):
-            found |= (word[:, None] & word) != 0
-        return found
+        return _share_bits(words_of(self.inside), words_of(self.inside))
 
     @cached_property
     def nested(self) -> NDArray[np.bool_]:
         """Of which two kinds of jobs one may start wherever the other may, and the other somewhere."""
-        beyond = np.zeros((len(self.inside), len(self.inside)), dtype=np.bool_)
-        for word in words_of(self.inside):
-            beyond |= (word[:, None] & ~word) != 0  # [j, k]: j may start where k may not
+        words = words_of(self.inside)
+        beyond = _share_bits(words, ~words)  # [j, k]: j may start where k may not
         return np.asarray(~(beyond & beyond.T) & self.together)
 
     @cached_property
     def line(self) -> Ints:
         """The kinds of jobs in a line: the one with fewest nodes, and after each one that it can best share with.
 
-        That is one of which one may start wherever the other may, of these one with about as many nodes.
+        That is one of which one may start wherever the other may, of these one with about as many nodes. Of very many
+        kinds each stands where its first job does.
         """
-        size, kinds = self.inside.sum(axis=1).astype(np.float64), len(self.inside)
+        kinds = len(self.inside)
+        if kinds > _MOST_IN_LINE:
+            return np.arange(kinds)
+        size = self.inside.sum(axis=1).astype(np.float32)
         alike = np.minimum(size, size[:, None]) / np.maximum(1.0, np.maximum(size, size[:, None]))
-        suits = alike * (self.nested + _LESS * self.together)
-        found, left = np.zeros(kinds, dtype=np.int64), np.zeros(kinds)
+        suits = alike * (self.nested + np.float32(_LESS) * self.together)
+        found, left = np.zeros(kinds, dtype=np.int64), np.zeros(kinds, dtype=np.float32)
         for at in range(kinds):
             found[at] = (suits[found[at - 1]] + left).argmax() if at else size.argmin()
             left[found[at]] = -np.inf
         return found
+
+
+def _share_bits(some: NDArray[np.uint64], others: NDArray[np.uint64]) -> NDArray[np.bool_]:
+    """Return ``[j, k]``, whether the j-th of some words and the k-th of others have a bit in common, of any word."""
+    found = np.zeros((some.shape[1], others.shape[1]), dtype=np.bool_)
+    for word, other in zip(some, others, strict=True):
+        for start in range(0, len(word), _ROWS):
+            rows = slice(start, start + _ROWS)
+            found[rows] |= (word[rows, None] & other) != 0
+    return found
 
 
 def _common(some: tuple[Region, ...], others: tuple[Region, ...]) -> tuple[Region, ...]:

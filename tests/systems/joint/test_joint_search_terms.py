@@ -80,7 +80,7 @@ def test_prices_that_jobs_alone_tell_let_them_ask_for_what_there_is() -> None:
 
 
 @pytest.mark.parametrize("jobs", [90, JOBS])
-@pytest.mark.parametrize("part", [0.05, 0.12, 0.35])
+@pytest.mark.parametrize("part", [0.05, pytest.param(0.12, marks=pytest.mark.slow), 0.35])
 @pytest.mark.parametrize("nested", [False, True])
 def test_to_allow_sharing_costs_nothing_where_quotas_bind(jobs: int, part: float, nested: bool) -> None:
     for seed in range(2):
