@@ -22,15 +22,13 @@ def bits_of(nodes: NDArray[np.bool_]) -> Bits:
     return int.from_bytes(np.packbits(nodes, bitorder="little").tobytes(), "little")
 
 
-def bits_at(places: NDArray[np.int64], nodes: int) -> Bits:
-    """Return the nodes at some places, of so many, as bits.
+def bits_of_each(rows: NDArray[np.bool_]) -> list[Bits]:
+    """Return the nodes of each row as bits.
 
-    >>> bits_at(np.array([0, 2]), 3)
-    5
+    >>> bits_of_each(np.array([[True, False, True], [False, True, False]]))
+    [5, 2]
     """
-    inside = np.zeros(nodes, dtype=np.bool_)
-    inside[places] = True
-    return bits_of(inside)
+    return [int.from_bytes(row.tobytes(), "little") for row in np.packbits(rows, axis=1, bitorder="little")]
 
 
 def rows_of_bits(sets: Sequence[Bits], nodes: int) -> NDArray[np.bool_]:

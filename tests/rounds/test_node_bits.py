@@ -3,7 +3,7 @@
 import numpy as np
 from hypothesis import given, strategies as st
 
-from muri_opt.rounds.node_bits import EVERY_NODE, bits_at, bits_of, rows_of_bits, words_of
+from muri_opt.rounds.node_bits import EVERY_NODE, bits_of, bits_of_each, rows_of_bits, words_of
 
 
 @st.composite
@@ -19,7 +19,7 @@ def test_bits_and_rows_say_the_same(drawn):
     sets, rows = drawn
     nodes = rows.shape[1]
     assert [bits_of(row) for row in rows] == sets
-    assert [bits_at(np.flatnonzero(row), nodes) for row in rows] == sets
+    assert bits_of_each(rows) == sets
     assert rows_of_bits(sets, nodes).tolist() == rows.tolist()
     assert rows_of_bits([EVERY_NODE], nodes).tolist() == [[True] * nodes]
     assert rows_of_bits([~one for one in sets], nodes).tolist() == (~rows).tolist()

@@ -48,6 +48,8 @@ class LackingAmounts:
         asks, room, part = self._left.asks[jobs], np.array(rooms, dtype=np.int64), np.array(parts, dtype=np.int64)
         for name, needs in self._needs.items():
             asking = np.flatnonzero(needs[jobs])
+            if not len(asking):
+                continue
             asked, of = unlike(np.column_stack([part, needs[jobs]])[asking])
             covered, lacks = self._covered(name, asked)
             gpus = covered[of]

@@ -173,8 +173,9 @@ def _apart(may: NDArray[np.bool_], types: Ints, units: Ints, same: dict[bytes, I
     """
     row, node = may.nonzero()
     code = (row * (int(types.max(initial=0)) + 1) + types[node]) * (int(units.max(initial=0)) + 2) + units[row, node]
-    line = np.argsort(code, kind="stable")
-    row, node, code = row[line], node[line], code[line]
+    if (np.diff(code) < 0).any():
+        line = np.argsort(code, kind="stable")
+        row, node, code = row[line], node[line], code[line]
     starts = np.flatnonzero(np.diff(code, prepend=-2))
     found: list[list[Ints]] = [[] for _ in may]
     for own, start, end in zip(row[starts].tolist(), starts.tolist(), [*starts[1:].tolist(), len(node)], strict=False):

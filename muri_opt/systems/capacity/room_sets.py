@@ -11,7 +11,7 @@ from typing import Final
 
 import numpy as np
 
-from muri_opt.rounds.node_bits import EVERY_NODE, Bits, bits_of
+from muri_opt.rounds.node_bits import EVERY_NODE, Bits, bits_of_each
 from muri_opt.systems.capacity.held_parts import Parts
 
 Kind = tuple[int, int]
@@ -75,7 +75,7 @@ class RoomSets:
         gpus, cpus, memory = np.array(self.free, dtype=np.int64).reshape(3, -1)
         milli, mib = np.array(kinds, dtype=np.int64).reshape(-1, 2).T[:, :, np.newaxis]
         able = (gpus > 0) & ((milli <= cpus) | (milli == 0)) & ((mib <= memory) | (mib == 0))
-        return [*map(bits_of, able)]
+        return bits_of_each(able)
 
     def best_fit(self, kind: Kind, gpus: int, regions: Sequence[Bits] = (EVERY_NODE,)) -> Parts | None:
         """Return GPUs of nodes for a share, or ``None``: of the tightest that holds it, or the roomiest and a rest.

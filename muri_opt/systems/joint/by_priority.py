@@ -13,7 +13,7 @@ from muri_opt.rounds.amounts import Ints
 from muri_opt.rounds.anytime import Steps, first_of, last_of
 from muri_opt.systems.joint.easy_priorities import EasyPriorities
 from muri_opt.systems.joint.jobs_with_room import JobsWithRoom
-from muri_opt.systems.joint.offers import Offers, grid_counts
+from muri_opt.systems.joint.offers import Offers
 from muri_opt.systems.joint.revision import Beside, Placed, revising
 from muri_opt.systems.joint.state import Case, State
 from muri_opt.systems.priority_levels import levels_of
@@ -59,9 +59,8 @@ def deciding(case: Case, groups: list[Ints] | None = None, *, early: bool = Fals
 
 def _offers(case: Case, *, few_sizes: bool) -> Offers:
     """Return what jobs offer for all numbers of GPUs, or if there are very many for ``few_sizes`` of these."""
-    models, few = case.models, few_sizes and len(case.models.counts) > _FEW_SIZES
-    worth = case.worth.as_if_nothing_ran()
-    return Offers.of(case.round_, models, worth, case.rules, grid_counts(models) if few else None)
+    rough = few_sizes and len(case.models.counts) > _FEW_SIZES
+    return Offers.of(case.round_, case.models, case.worth.as_if_nothing_ran(), case.rules, rough=rough)
 
 
 def _quickly(state: State, offers: Offers, level: Ints) -> tuple[Placed, bool]:

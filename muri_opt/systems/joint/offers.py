@@ -36,7 +36,7 @@ class Offers:
     GPUs besides, where a quota binds. Of equal ones the first ``submitted`` comes first. Where jobs ask for certain
     nodes, those of the spots j and k may share if ``meet[j, k]``; if ``nested[j, k]`` they may do so wherever one of
     them may be alone. Job i has ``spot[i]``; spots of near numbers suit each other. Offers are ``full`` if nobody runs
-    faster in a group than alone.
+    faster in a group than alone, and ``rough`` if they are for few numbers of GPUs, to be looked at again for all.
     """
 
     kind: Ints
@@ -54,14 +54,16 @@ class Offers:
     meet: NDArray[np.bool_] | None
     nested: NDArray[np.bool_] | None
     full: bool
+    rough: bool
 
     @classmethod
-    def of(cls, round_: Round, models: Models, worth: Worth, rules: JointRules, among: Ints | None = None) -> Offers:
+    def of(cls, round_: Round, models: Models, worth: Worth, rules: JointRules, *, rough: bool = False) -> Offers:
         """Return the offers of all jobs of a round where each goes on as it is, or starts.
 
-        They are for all numbers of GPUs, or ``among`` some.
+        They are for all numbers of GPUs, or if ``rough`` for few.
         """
-        counts, grid = np.append(0, models.counts if among is None else among), grid_counts(models)
+        grid = grid_counts(models)
+        counts = np.append(0, grid if rough else models.counts)
         period = models.period.take(counts, axis=1).astype(np.float64)
         period[period == 0] = np.inf
         regions = Regions.of(round_)
@@ -83,6 +85,7 @@ class Offers:
             meet=regions.together[np.ix_(line, line)] if regions.are_asked else None,
             nested=regions.nested[np.ix_(line, line)] if regions.are_asked else None,
             full=rules.full,
+            rough=rough,
         )
 
     @property

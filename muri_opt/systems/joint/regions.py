@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import Ints
 from muri_opt.rounds.memoise import recalled
-from muri_opt.rounds.node_bits import EVERY_NODE, Bits, bits_at, rows_of_bits, words_of
+from muri_opt.rounds.node_bits import EVERY_NODE, Bits, bits_of_each, rows_of_bits, words_of
 from muri_opt.systems.capacity.node_sets import node_sets
 
 Region = Bits
@@ -104,7 +104,7 @@ class Regions:
         kinds each stands where its first job does.
         """
         kinds = len(self.inside)
-        if kinds > _MOST_IN_LINE:
+        if kinds == 1 or kinds > _MOST_IN_LINE:
             return np.arange(kinds)
         size = self.inside.sum(axis=1).astype(np.float32)
         alike = np.minimum(size, size[:, None]) / np.maximum(1.0, np.maximum(size, size[:, None]))
@@ -141,6 +141,9 @@ def _regions(round_: Round) -> Regions:
         kind = np.zeros(len(round_.jobs), dtype=np.int64)
         return Regions(kind=kind, of_kind=((EVERY_NODE,),), inside=everywhere, types=types)
     each = {id(nodes): nodes for demand in sets.demands for nodes in demand.sets}
-    known = {at: bits_at(nodes, len(round_.cluster.nodes)) for at, nodes in each.items()}
+    inside = np.zeros((len(each), len(round_.cluster.nodes)), dtype=np.bool_)
+    for row, nodes in zip(inside, each.values(), strict=True):
+        row[nodes] = True
+    known = dict(zip(each, bits_of_each(inside), strict=True))
     of_kind = tuple(tuple([known[id(nodes)] for nodes in demand.sets]) for demand in sets.demands)
     return Regions(kind=sets.kind, of_kind=of_kind, inside=sets.may_start_by_kind(), types=types)

@@ -190,8 +190,8 @@ def test_of_very_many_sizes_few_are_looked_at_first(
 
     class Counted:
         @staticmethod
-        def of(*given: Any) -> Offers:
-            offers = real.of(*given)
+        def of(*given: Any, rough: bool) -> Offers:
+            offers = real.of(*given, rough=rough)
             looked.append(len(offers.counts))
             return offers
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from itertools import combinations
 
 import numpy as np
@@ -103,6 +104,24 @@ def test_rows_have_jobs_of_similar_periods_that_ask_for_the_same_nodes_together(
     period = np.floor(-np.log2(offers.rate[offers.kind[line], 1]))
     keys = list(zip(period.tolist(), offers.spot[line].tolist(), strict=True))
     assert keys == sorted(keys)
+
+
+@pytest.mark.parametrize(
+    ("nested", "charge", "rough", "width"),
+    [
+        (None, 0.0, False, 64),
+        (None, 1.0, False, 48),
+        (None, 0.0, True, 48),
+        (np.ones((4, 4), dtype=np.bool_), 0.0, False, 64),
+        (np.eye(4, dtype=np.bool_), 0.0, False, 48),
+        (np.eye(4, dtype=np.bool_), 1.0, True, 32),
+    ],
+)
+def test_fewer_partners_are_looked_at_where_few_suit_and_for_an_answer_soon(nested, charge, rough, width):
+    offers = offers_of(large_joint_round(1, jobs=300, nodes=24))
+    offers = dataclasses.replace(offers, nested=nested, charge=np.full(300, charge), rough=rough)
+    rows = rows_of_similar_periods(offers, np.arange(300), np.ones(300, dtype=np.int64))
+    assert rows.shape[1] == width
 
 
 @pytest.mark.parametrize("seed", range(4))
