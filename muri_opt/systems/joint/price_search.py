@@ -18,8 +18,8 @@ from muri_opt.systems.joint.sizes import best_sizes, price_of
 BLOCK = 192
 """Jobs that are all looked at as partners of each other; more are looked at in smaller blocks."""
 _SMALLER_BLOCKS = (64, 48, 32)
-"""These, from one to the next where jobs pay for more than GPUs, or ask for nodes on which few may share with them, as
-nearly as much is found with fewer to choose from; and where a rough answer is to be found soon."""
+"""These, from one to the next where jobs pay for more than GPUs, as as much is found with fewer to choose from; for a
+rough answer that is wanted soon; and for such a one where few may share with each other."""
 _PASSES = 7
 _PER_GPU = 3
 """Jobs that are looked at for each GPU there is, those of the most value for a GPU: hardly more can run on them."""
@@ -155,8 +155,10 @@ def rows_of_similar_periods(offers: Offers, order: Ints, wanted: Ints) -> Ints:
     period = np.floor(-np.log2(offers.rate[offers.kind[order], wanted]))
     if offers.meet is not None:
         period = period * len(offers.meet) + offers.spot[order]
-    few_suit = bool(offers.charge.any()) or (offers.nested is not None and 2 * offers.nested.mean() < 1)
-    width = max(1, min(_SMALLER_BLOCKS[int(few_suit) + offers.rough], len(order)))
+    fewer = int(offers.charge.any())
+    if offers.rough:
+        fewer += 1 if offers.nested is None or 2 * offers.nested.mean() > 1 else 2
+    width = max(1, min(_SMALLER_BLOCKS[min(fewer, 2)], len(order)))
     line = np.append(order[np.argsort(period, kind="stable")], np.full(-len(order) % width, -1, dtype=np.int64))
     return line.reshape(-1, width)
 

@@ -113,7 +113,9 @@ def test_rows_have_jobs_of_similar_periods_that_ask_for_the_same_nodes_together(
         (None, 1.0, False, 48),
         (None, 0.0, True, 48),
         (np.ones((4, 4), dtype=np.bool_), 0.0, False, 64),
-        (np.eye(4, dtype=np.bool_), 0.0, False, 48),
+        (np.eye(4, dtype=np.bool_), 0.0, False, 64),
+        (np.ones((4, 4), dtype=np.bool_), 0.0, True, 48),
+        (np.eye(4, dtype=np.bool_), 0.0, True, 32),
         (np.eye(4, dtype=np.bool_), 1.0, True, 32),
     ],
 )
