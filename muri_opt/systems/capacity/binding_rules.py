@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 import numpy as np
 
 from muri_opt.rounds import Round
+from muri_opt.rounds.amounts import Ints
 from muri_opt.rounds.change_wording import gpus_text
 from muri_opt.rounds.decision import WaitingReason
 from muri_opt.systems.capacity.binding_in_sets import Binding, BindingInSets, kept_back
@@ -40,6 +41,15 @@ class BindingRules:
             some = [*jobs]
             lacks = self._lacking.of_each(some, [self._rooms.of(job).free for job in some], [0] * len(some))
             self._lacks.update(zip(some, lacks, strict=True))
+
+    def tenants_told(self, jobs: Sequence[int]) -> Ints:
+        """Return the tenant of each job of which :meth:`of` tells something, -1 where no quota binds."""
+        tenants = self._left.amounts.tenant[jobs]
+        if self._left.types is not None:
+            return tenants
+        asks = self._left.asks[jobs].tolist()
+        over = [self._over_quota(job, gpus)[0] > 0 for job, gpus in zip(jobs, asks, strict=True)]
+        return np.where(over, tenants, -1)
 
     def of(self, job: int) -> Binding:
         """Return what binds for a job that waits."""

@@ -201,9 +201,10 @@ def _waiting(
     is to begin later, waits for that.
     """
     amounts = round_.amounts
-    alike_of = [left.asks, amounts.c, amounts.m, amounts.tenant, *_unlike(round_, left)]
+    alike_of = [left.asks, amounts.c, amounts.m, *_unlike(round_, left)]
     alike_of += [amounts.g] if rules.consolidates else []  # on as few nodes as for these
-    demands = [*map(tuple, np.stack(alike_of)[:, jobs].T.tolist())]
+    tenants = amounts.tenant[jobs] if changes is not None else rules.tenants_told(jobs)
+    demands = [*map(tuple, np.vstack([np.stack(alike_of)[:, jobs], tenants]).T.tolist())]
     rules.look_at(dict(zip(reversed(demands), reversed(jobs), strict=True)).values())
     known: dict[tuple[int, ...], Waiting] = {}
     found = []
