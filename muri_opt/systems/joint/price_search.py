@@ -18,8 +18,8 @@ from muri_opt.systems.joint.sizes import best_sizes, price_of
 BLOCK = 192
 """Jobs that are all looked at as partners of each other; more are looked at in smaller blocks."""
 _SMALLER_BLOCKS = (64, 48, 32)
-"""These, from one to the next where jobs pay for more than GPUs, as as much is found with fewer to choose from; for a
-rough answer that is wanted soon; and for such a one where few may share with each other."""
+"""How many these are: usually the first. It is the next where jobs pay for more than GPUs, as fewer to choose from find
+as much there; the next again for a rough answer that is wanted soon; and again where few may share for such a one."""
 _PASSES = 7
 _PER_GPU = 3
 """Jobs that are looked at for each GPU there is, those of the most value for a GPU: hardly more can run on them."""
