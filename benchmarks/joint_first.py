@@ -24,7 +24,8 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from benchmarks.scale import plain_loop
-from muri_opt import Cluster, Job, Limits, Node, Plan, Round, Tenant, policy_from
+from benchmarks.what_binds import BINDING, bound_by
+from muri_opt import Cluster, Job, Limits, Node, Plan, Round, policy_from
 from muri_opt.rounds.budget import Budget
 
 NODES: Final = {100: 16, 1_000: 128, 10_000: 1_000}
@@ -49,98 +50,12 @@ _AT_ONCE: Final = Limits(seconds=1e-9)
 """With these no answer but the first is waited for."""
 WIDEST: Final = "the same, curves to 64 GPUs"
 """The kind of jobs for rounds in which something binds."""
-TENANTS: Final = 8
-_TYPES: Final = ("a100", "v100")
-_EIGHTH: Final = "quotas of an eighth"
-_QUOTAS: Final = {
-    "quotas of a quarter": (TENANTS, 4),
-    _EIGHTH: (TENANTS, 8),
-    "quotas of a fortieth": (TENANTS, 40),
-    "quotas of 200 tenants": (200, 200),
-}
-"""How many tenants there are, and which part of all GPUs each may have; by sharing more can be asked for."""
-_CPUS: Final = "CPUs and memory"
-_TWO_TYPES: Final = "two GPU types"
-_MANY_TYPES: Final = "eight GPU types asked for in many ways"
-_LABELS: Final = "labels"
-_MANY_LABELS: Final = "twelve labels asked for in many ways"
-_PARENTS: Final = "quotas of 64 tenants and their parents"
-_PRIORITIES: Final = {"three priorities": 3, "thirty priorities": 30, "a priority of its own for each": 1_000_000}
-"""How many priorities there are."""
-BINDING: Final = (
-    *_QUOTAS,
-    *_PRIORITIES,
-    _CPUS,
-    _TWO_TYPES,
-    f"{_CPUS}, {_EIGHTH}",
-    f"{_CPUS}, three priorities",
-    f"{_EIGHTH}, thirty priorities",
-    f"{_CPUS}, {_EIGHTH}, {_TWO_TYPES}, three priorities",
-    f"{_CPUS}, {_EIGHTH}, {_TWO_TYPES}, a priority of its own for each",
-    _LABELS,
-    _PARENTS,
-    f"{_CPUS}, {_LABELS}, {_PARENTS}",
-    _MANY_LABELS,
-    _MANY_TYPES,
-    f"{_CPUS}, {_MANY_TYPES}",
-    f"{_CPUS}, {_MANY_TYPES}, quotas of 200 tenants, a priority of its own for each",
-)
-
-_WORDS: Final = (("zone-a", "zone-b", "zone-c", "zone-d"), ("fast-net", "slow-net"), ("ssd", "disk"))
-"""Labels of which every node has one of each kind; a job requires one of a kind or any."""
-
-
-def _with_parents(gpus: int) -> tuple[Tenant, ...]:
-    """Return tenants with a sixth of the GPUs each, and then those below them with a fortieth."""
-    parents = tuple(Tenant(id=f"p{number}", quota_gpus=gpus // 6) for number in range(TENANTS))
-    below = (Tenant(id=f"t{number}", quota_gpus=gpus // 40, parent=f"p{number % TENANTS}") for number in range(64))
-    return (*parents, *below)
 
 
 def bound_round(binding: str, jobs: int, seed: str) -> Round:
     """Return a round of waiting jobs in which something binds."""
-    round_, draw = drawn_round(WIDEST, jobs, seed), Random(f"{binding} {jobs} {seed}")  # noqa: S311 - nothing secret
-    nodes, tenants, said = round_.cluster.nodes, tuple[Tenant, ...](), round_.jobs
-    if _CPUS in binding:
-        nodes = tuple(replace(node, cpus=32.0, memory_gib=256.0) for node in nodes)
-        said = tuple(
-            replace(job, cpus=draw.choice((2.0, 4.0, 8.0)) * job.gpus, memory_gib=draw.choice((8.0, 32.0)) * job.gpus)
-            for job in said
-        )
-    for name, (count, part) in _QUOTAS.items():
-        if name in binding:
-            quota = max(1, round_.cluster.total_gpus // part)
-            tenants = tuple(Tenant(id=f"t{number}", quota_gpus=quota) for number in range(count))
-            said = tuple(replace(job, tenant=draw.choice(tenants).id) for job in said)
-    if _PARENTS in binding:
-        tenants = _with_parents(round_.cluster.total_gpus)
-        said = tuple(replace(job, tenant=draw.choice(tenants[TENANTS:]).id) for job in said)
-    for name, count in _PRIORITIES.items():
-        if name in binding:
-            said = tuple(replace(job, priority=draw.randrange(count)) for job in said)
-    if _TWO_TYPES in binding:
-        nodes = tuple(replace(node, gpu_type=draw.choice(_TYPES)) for node in nodes)
-        said = tuple(replace(job, gpu_types=draw.choice((None, None, _TYPES[:1], _TYPES[1:]))) for job in said)
-    if _MANY_TYPES in binding:
-        types = [f"type-{number}" for number in range(8)]
-        nodes = tuple(replace(node, gpu_type=draw.choice(types)) for node in nodes)
-        said = tuple(replace(job, gpu_types=tuple(sorted(draw.sample(types, draw.randint(1, 4))))) for job in said)
-    if _MANY_LABELS in binding:
-        names = [f"label-{number}" for number in range(12)]
-        nodes = tuple(replace(node, labels=_some(draw, names, 0.8)) for node in nodes)
-        said = tuple(replace(job, requires=_some(draw, names, 0.2)) for job in said)
-    elif _LABELS in binding:
-        nodes = tuple(replace(node, labels=tuple(draw.choice(words) for words in _WORDS)) for node in nodes)
-        said = tuple(
-            replace(job, requires=tuple(draw.choice(words) for words in _WORDS if draw.random() < 1 / 3))
-            for job in said
-        )
-    return Round(cluster=Cluster(nodes=nodes, tenants=tenants), resources=round_.resources, jobs=said)
-
-
-def _some(draw: Random, names: Sequence[str], chance: float) -> tuple[str, ...]:
-    """Return the names that are drawn, each with a chance."""
-    return tuple(name for name in names if draw.random() < chance)
+    draw = Random(f"{binding} {jobs} {seed}")  # noqa: S311 - nothing secret is drawn
+    return bound_by(binding, drawn_round(WIDEST, jobs, seed), draw)
 
 
 def drawn_round(kind: str, jobs: int, seed: str) -> Round:
