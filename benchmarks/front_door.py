@@ -1,4 +1,4 @@
-"""The front door where something binds: how late ``solve_round`` is, who answered, and how far that may be from the best.
+"""The front door where something binds: how late ``solve_round`` is, who answered, and how far from the best at most.
 
 Run with ``python -m benchmarks.front_door [policy ...] [--jobs N] [--seconds S] [--rounds N] [--binding TEXT]``. For
 every policy, rounds of waiting jobs that have what it needs are drawn, with nothing that binds besides GPUs and with
