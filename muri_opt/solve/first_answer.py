@@ -10,7 +10,7 @@ from muri_opt.rounds import Budget, Decision, Evidence, Limit, Prices, Reason, T
 from muri_opt.rounds.stopping import TooLate, stopped_after
 from muri_opt.solve.decided import decided
 from muri_opt.solve.simple_decision import changes_anybody, simple_decisions
-from muri_opt.solve.timed import BOUND_SECONDS, LEAST_PART, Timed
+from muri_opt.solve.timed import ALWAYS_SECONDS, BOUND_SECONDS, LEAST_PART, Timed
 from muri_opt.systems import Rules, has_program, program_of
 from muri_opt.verify import Audit
 
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
 LEAST_SECONDS: Final = 0.25
 """An algorithm that was begun has these however little time is left: before it is stopped, it is late by them."""
-ALWAYS_SECONDS: Final = 0.02
-"""One that takes no more than these is begun however little time is left."""
 _SIMPLE: Final = Termination(reason=Reason.FEASIBLE, limit=Limit.TIME, detail="who runs goes on, and who fits starts")
 
 
@@ -68,20 +66,19 @@ class FirstAnswer(Timed):
         self.end(said)
 
     def _is_too_long(self, takes: float) -> bool:
-        """Return whether an algorithm that takes so many seconds, and what must follow it, would end after the limit.
+        """Return whether an algorithm that takes so many seconds would end after the limit, and a simple answer sooner.
 
         It may by a little. One that looks at the clock takes less where it is given less: it may
-        have taken twice the time that is left before, unless it takes too long however little it is given.
+        have taken twice the time that is left before, unless it takes too long however little it is given. A bound
+        that must follow does not count: the policy's own answer without any is worth more than a simple one with it.
         """
         seconds = self.seconds_left()
-        if seconds is None or takes <= ALWAYS_SECONDS:
+        if seconds is None or takes <= ALWAYS_SECONDS or self.policy.answers_early:
             return False
-        if self.policy.looks_at_clock:
-            if takes > 2 * seconds:
-                return True
+        if self.policy.looks_at_clock and takes <= 2 * seconds:
             takes = min(takes, self.expected("overrun") + LEAST_PART * max(seconds, 0.0))
-        after = self.expected("rules") + self.expected_bound()
-        return takes > seconds or takes + after > seconds + self.lateness()
+        late = takes + self.expected("rules") > seconds + self.lateness()
+        return late and takes > self.expected("simple")
 
     def _own_decision(self, *, named: bool) -> Decision | None:
         """Return the decision of the policy's algorithm; ``None`` if it was stopped and a simple one has its place."""
@@ -108,7 +105,7 @@ class FirstAnswer(Timed):
         late either. One that looks at the clock ends by itself, and is stopped later only if it always did.
         """
         seconds = self.seconds_left()
-        if seconds is None:
+        if seconds is None or self.policy.answers_early:
             return None
         if self.expects_a_stop("algorithm"):
             seconds += BOUND_SECONDS - self.expected("simple") - self.expected_bound()
@@ -149,7 +146,7 @@ class FirstAnswer(Timed):
         program = self.program if has_program(self.rules) else None
         hurries = asks and program is not None and program.has_hurried_duals and self.may_be_late_for("bound")
         step = "hurried bound" if hurries else "bound"
-        if asks and self.is_late_for(step, by=BOUND_SECONDS):
+        if asks and self.is_late_for(step, by=self.bound_lateness()):
             self.leave_out(step)
             if not hurries:
                 self._learn(())  # what can be counted the check of the answer asks for in any case

@@ -20,8 +20,10 @@ CHECKING: Final = 3e-5
 """Seconds for each job that the check of an answer is expected to take before one was checked."""
 SIZING: Final = 1e-4
 """Seconds for each job that telling the size of a program may take where that was never told."""
+ALWAYS_SECONDS: Final = 0.02
+"""An algorithm or a bound that takes no more than these is begun however little time is left."""
 BOUND_SECONDS: Final = 0.2
-"""By how much a first bound may be late: an answer without any is worth less."""
+"""By how much a first bound may be late under longer limits: an answer without any is worth less."""
 LATE_PART: Final = 0.05
 """Of a limit, by how much what only makes an answer better may be late."""
 LEAST_LATE: Final = 0.005
@@ -71,6 +73,10 @@ class Timed(Known):
     def lateness(self) -> float:
         """Return by how many seconds an answer may be late for what only makes it better."""
         return max(LEAST_LATE, min(BOUND_SECONDS, LATE_PART * (self.limits.seconds or 0.0)))
+
+    def bound_lateness(self) -> float:
+        """Return by how many seconds an answer may be late for a first bound: by no more than the limit itself."""
+        return max(ALWAYS_SECONDS, min(BOUND_SECONDS, self.limits.seconds or 0.0))
 
     def expected(self, step: str, *, usual: float = 0.0) -> float:
         """Return the seconds that a step is expected to take."""

@@ -197,6 +197,14 @@ class Policy(ABC):
         """Whether its algorithm ends soon after its budget does: then it is begun though it took longer before."""
         return type(self).decide_within is not Policy.decide_within
 
+    @property
+    def answers_early(self) -> bool:
+        """Whether the first answer of :meth:`decide_within` comes about as soon as a simple decision could be checked.
+
+        Then nothing stands in for it, however little time is left.
+        """
+        return False
+
     def starting(self, round_: Round, gpus: int) -> Sequence[tuple[int, int]]:
         """Return who starts first where so many GPUs are free and no time is left, each with its GPUs.
 

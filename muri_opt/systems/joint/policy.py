@@ -168,6 +168,11 @@ class JointPolicy(Policy):
         line = np.lexsort((offers.submitted[waiting], -each, -priority))
         return [(waiting[at], int(given[at])) for at in line.tolist() if given[at]]
 
+    @property
+    def answers_early(self) -> bool:
+        """A quick search comes first."""
+        return True
+
     def decide(self, round_: Round, seed: int) -> Decision:
         """Return the decision of the price search, placed on the nodes."""
         return self.decide_within(round_, seed, unlimited())

@@ -222,6 +222,11 @@ class MuriPolicy(Policy):
     def _assignments(self, round_: Round, placed: Mapping[Group, Places]) -> tuple[Assignment, ...]:
         return assignments_of(round_, [*self._timed(round_, [*placed])], flat(placed.values()))
 
+    @property
+    def answers_early(self) -> bool:
+        """A quick search comes first."""
+        return True
+
     def decide(self, round_: Round, seed: int) -> Decision:
         """Return the decision of the published algorithm, its groups in the order of their priority."""
         return self.decide_within(round_, seed, unlimited())
