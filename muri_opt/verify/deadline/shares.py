@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 
 from muri_opt.errors import InputError
 from muri_opt.rounds import Job, Round
@@ -18,9 +19,7 @@ class Shares:
     """The shares of a round's jobs; :func:`shares_of` keeps them with the round."""
 
     def __init__(self, round_: Round) -> None:
-        Curve.expect(len(round_.jobs))
         self._round, self._total = round_, round_.cluster.total_gpus
-        self._curves: dict[str, Curve] = {}
         self._sizes: dict[str, Sequence[int]] = {}
 
     def sizes(self, job: Job) -> Sequence[int]:
@@ -40,15 +39,17 @@ class Shares:
 
     def curve(self, job: Job) -> Curve:
         """Return the curve of an elastic job."""
-        found = self._curves.get(job.id)
-        if found is None:
-            found = self._curves[job.id] = Curve.of(job)
-        return found
+        return self._curves.get(job.id) or Curve.of(job)
+
+    @cached_property
+    def _curves(self) -> dict[str, Curve]:
+        elastic = [job for job in self._round.jobs if job.scaling is not None]
+        return dict(zip([job.id for job in elastic], Curve.of_all(elastic), strict=True))
 
     def of_all(self) -> tuple[list[Curve | None], list[Sequence[int]]]:
         """Return the curve of each job of the round, ``None`` for a gang of fixed size, and the GPUs it may have."""
         jobs = self._round.jobs
-        return [None if job.scaling is None else self.curve(job) for job in jobs], [self.sizes(job) for job in jobs]
+        return [self._curves.get(job.id) for job in jobs], [self.sizes(job) for job in jobs]
 
     def home(self, job: Job) -> Home | None:
         """Return the GPUs that a job has now and may keep; one on a node that is down has none."""

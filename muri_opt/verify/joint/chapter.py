@@ -33,7 +33,9 @@ from muri_opt.verify.joint.enumeration import enumerated_joint
 from muri_opt.verify.joint.plans import parts_of, plan_breaches, planned
 from muri_opt.verify.joint.reasons import joint_reasons, rooms_left
 from muri_opt.verify.joint.rules import SETTINGS, Joint
-from muri_opt.verify.joint.value import NANO, Workers, workers_of
+from muri_opt.verify.joint.timed_groups import Timed, timed_groups
+from muri_opt.verify.joint.value import Workers, workers_of
+from muri_opt.verify.joint.ways import NANO
 from muri_opt.verify.plans.plan_choices import is_for, types_of
 from muri_opt.verify.settings import Setting
 from muri_opt.verify.waiting_reasons import true_reasons
@@ -53,6 +55,7 @@ class JointChapter(Chapter):
         self.most_jobs, self.mixed = self._workers.most_jobs, True
         self.has_plans = any(job.plans for job in self._workers.jobs)
         self._asked = asked_of(round_)
+        self._timed: tuple[Decision, dict[int, Timed]] | None = None
 
     @classmethod
     def read(cls, settings: Mapping[str, str]) -> Joint:
@@ -61,11 +64,24 @@ class JointChapter(Chapter):
 
     def parts(self, decision: Decision) -> Iterator[tuple[str, int]]:
         """Yield what each group adds; one on GPUs that it cannot have adds nothing."""
-        places = self.round_.job_index
+        places, timed = self.round_.job_index, self._times_of(decision)
         for assignment in decision.assignments:
             members = [places[job] for job in assignment.jobs if job in places]
             if members:
-                yield assignment.jobs[0], self._workers.value(members, assignment)
+                known = timed.get(id(assignment))
+                yield assignment.jobs[0], self._workers.value(members, assignment, known and known.least)
+
+    def breaches(self, decision: Decision) -> list[Violation]:
+        """Return every rule that a decision breaks; periods are worked out for all its groups at once."""
+        self._times_of(decision)
+        return super().breaches(decision)
+
+    def _times_of(self, decision: Decision) -> dict[int, Timed]:
+        """Return the periods of groups by the identity of their assignments; those of the last decision are known."""
+        if self._timed is None or self._timed[0] is not decision:
+            timed = timed_groups(self._workers, decision)
+            self._timed = decision, {id(decision.assignments[place]): times for place, times in timed.items()}
+        return self._timed[1]
 
     def assignment_breaches(self, members: Sequence[Job], assignment: Assignment, where: str) -> list[Violation]:
         """Return why jobs may not share these GPUs, or be there, or do not have their CPUs or their period."""
@@ -129,8 +145,13 @@ class JointChapter(Chapter):
     ) -> Iterator[Violation]:
         """Yield why a group does not run at the least period, in an order that reaches it."""
         given = sum(assignment.gpus.values())
-        period = self._workers.period(places, given)
-        if len(members) > 1 and self._workers.period(places, given, assignment.order) != period:
+        known = None if self._timed is None else self._timed[1].get(id(assignment))
+        if known is None:
+            period = self._workers.period(places, given)
+            reached = len(members) < 2 or self._workers.period(places, given, assignment.order) == period
+        else:
+            period, reached = self._workers.slowed(known.least, len(members)), known.in_order == known.least
+        if not reached:
             detail = f"{list(assignment.order)} does not reach the least period"
             yield Violation(rule="order", where=where, detail=detail)
         said = assignment.period_seconds

@@ -10,8 +10,9 @@ from muri_opt.rounds import Round
 from muri_opt.verify.amounts import Sizes, empty_rooms, held_by, minus, need_of, times
 from muri_opt.verify.enumeration import Steps, splits
 from muri_opt.verify.joint.group_search import GroupSearch
+from muri_opt.verify.joint.part_rooms import Parts
 from muri_opt.verify.joint.plans import PlanEntry, period_of
-from muri_opt.verify.joint.reasons import Parts, nodes_of_plan, parts_open
+from muri_opt.verify.joint.reasons import nodes_of_plan, parts_open
 from muri_opt.verify.joint.value import Workers
 from muri_opt.verify.plans.plan_parts import Piece
 

@@ -6,14 +6,12 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from muri_opt.rounds import Decision, Job, Round, Waiting, WaitingReason
-from muri_opt.verify.amounts import NO_LIMIT, Need, Room, empty_rooms, said_of
+from muri_opt.verify.amounts import Need, Room, empty_rooms, said_of
 from muri_opt.verify.demands import asked_of, kept_back
+from muri_opt.verify.joint.part_rooms import PartRooms, Parts
 from muri_opt.verify.joint.plans import PlanEntry
 from muri_opt.verify.joint.value import Worker, Workers
 from muri_opt.verify.loans import spare_gpus
-
-Parts = tuple[tuple[int, ...], ...]
-"""Sets of nodes, by their places, of which a job may start in one."""
 
 
 def rooms_left(round_: Round, taken: Iterable[tuple[str, tuple[int, int, int]]]) -> list[Room]:
@@ -39,21 +37,6 @@ def nodes_of_plan(round_: Round, parts: Parts, one: PlanEntry) -> Parts:
     return tuple(tuple(node for node in part if nodes[node].gpu_type in one.plan.types) for part in parts)
 
 
-def holds_plan(rooms: Sequence[Room], part: Iterable[int], one: PlanEntry) -> bool:
-    """Return whether some nodes have room for all parts of a plan, one on each."""
-    places = list(part)
-    wide = one.wide or one.piece
-    larger = 0 if one.wide is None else one.plan.gpus % one.plan.nodes
-    return (
-        sum(_holds(rooms[node], one.piece) for node in places) >= one.plan.nodes
-        and sum(_holds(rooms[node], wide) for node in places) >= larger
-    )
-
-
-def _holds(room: Room, piece: tuple[int, int, int]) -> bool:
-    return room.less(*piece).possible
-
-
 def joint_reasons(
     round_: Round,
     workers: Workers,
@@ -64,7 +47,7 @@ def joint_reasons(
 ) -> Iterator[tuple[Waiting, WaitingReason]]:
     """Yield every waiting job with the first rule that keeps it from starting with its fewest GPUs, or by a plan."""
     spare, parts = spare_gpus(round_, held), parts_open(round_)
-    rooms = empty_rooms(round_)
+    empty, left = PartRooms(round_, empty_rooms(round_)), PartRooms(round_, free)
     for wait in decision.waiting:
         place = round_.job_index[wait.job]
         job, worker = round_.jobs[place], workers.jobs[place]
@@ -74,42 +57,30 @@ def joint_reasons(
             continue
         quota, where = spare.get(job.tenant or ""), parts(job)
         if worker.plans:
-            true = _by_plans(round_, worker, where, rooms, free, quota)
+            true = _by_plans(worker, where, empty, left, quota)
         else:
-            true = _by_gpus(needs(job), where, rooms, free, quota)
+            true = _by_gpus(needs(job), where, empty, left, quota)
         yield wait, said_of(job, true)
 
 
-def _by_plans(
-    round_: Round, worker: Worker, where: Parts, empty: Sequence[Room], free: Sequence[Room], quota: int | None
-) -> WaitingReason:
-    def fits(rooms: Sequence[Room], one: PlanEntry) -> bool:
-        return any(holds_plan(rooms, part, one) for part in nodes_of_plan(round_, where, one))
-
-    possible = [one for one in worker.plans if fits(empty, one)]
+def _by_plans(worker: Worker, where: Parts, empty: PartRooms, free: PartRooms, quota: int | None) -> WaitingReason:
+    possible = [one for one in worker.plans if empty.hold_plan(where, one)]
     if not possible:
         return WaitingReason.CAPACITY
     within = [one for one in possible if quota is None or one.plan.gpus <= quota]
     if not within:
         return WaitingReason.QUOTA
-    if min(one.plan.gpus for one in possible) > _gpus(free, where):
+    if min(one.plan.gpus for one in possible) > free.gpus(where):
         return WaitingReason.CAPACITY
-    return WaitingReason.PRIORITY if any(fits(free, one) for one in within) else WaitingReason.FRAGMENTATION
+    fits = any(free.hold_plan(where, one) for one in within)
+    return WaitingReason.PRIORITY if fits else WaitingReason.FRAGMENTATION
 
 
-def _by_gpus(need: Need, where: Parts, empty: Sequence[Room], free: Sequence[Room], quota: int | None) -> WaitingReason:
-    def fits(rooms: Sequence[Room]) -> bool:
-        return any(sum(rooms[node].holds(need) for node in part) >= need.gpus for part in where)
-
-    if not fits(empty):
+def _by_gpus(need: Need, where: Parts, empty: PartRooms, free: PartRooms, quota: int | None) -> WaitingReason:
+    if not empty.hold(where, need):
         return WaitingReason.CAPACITY
     if quota is not None and need.gpus > quota:
         return WaitingReason.QUOTA
-    if need.gpus > _gpus(free, where):
+    if need.gpus > free.gpus(where):
         return WaitingReason.CAPACITY
-    return WaitingReason.PRIORITY if fits(free) else WaitingReason.FRAGMENTATION
-
-
-def _gpus(rooms: Sequence[Room], where: Parts) -> int:
-    reach = {node for part in where for node in part}
-    return min(NO_LIMIT, sum(rooms[node].gpus for node in reach))
+    return WaitingReason.PRIORITY if free.hold(where, need) else WaitingReason.FRAGMENTATION

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from muri_opt.rounds import LinearDuals, Round
 from muri_opt.verify.dual_bound import PriceTable
-from muri_opt.verify.joint.value import MILLION, Worker, Workers, way_columns
+from muri_opt.verify.joint.value import MILLION, Worker, Workers
 
 Floats = NDArray[np.float64]
 _ROUNDING: Final = 1e-9
@@ -80,9 +80,8 @@ def gains_between(
 
     ``owner`` is whose each of them is.
     """
-    columns = [way_columns(job.by_gpus) for job in jobs]
-    gpus = np.concatenate([one.gpus for one in columns]).astype(np.int64)
-    period = np.concatenate([one.time for one in columns]).astype(np.float64)
+    gpus = np.concatenate([job.ways.gpus for job in jobs]).astype(np.int64)
+    period = np.concatenate([job.ways.time for job in jobs]).astype(np.float64)
     held = np.array([-1 if job.home is None else sum(job.home.values()) for job in jobs])
     fresh, changed = _floats(job.weight * job.fresh for job in jobs), _floats(job.weight * job.changed for job in jobs)
     offer = np.where(gpus == held[owner], fresh[owner], changed[owner])

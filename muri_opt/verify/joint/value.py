@@ -5,35 +5,28 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
 from itertools import combinations, permutations
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from muri_opt.errors import InputError
 from muri_opt.rounds import Assignment, Job, Round
-from muri_opt.rounds.kept_by_object import KeptByObject
 from muri_opt.rounds.memoise import recalled
-from muri_opt.verify.afs.curve import Curve
 from muri_opt.verify.amounts import micro, word_for
 from muri_opt.verify.completion import behind_guessed, behind_known
-from muri_opt.verify.joint.plans import PlanEntry, allowed_plans, fastest_by_gpus, period_of, planned
+from muri_opt.verify.joint.plans import PlanEntry, period_of, planned
 from muri_opt.verify.joint.rules import Joint
+from muri_opt.verify.joint.ways import NANO, Ways, ways_of
 from muri_opt.verify.priorities import weights_of
 from muri_opt.verify.sharing_now import RunningJobs, running_jobs
 
 MILLION = 1_000_000
-NANO = 1_000_000_000
-_WAYS_KEPT = 10 << 10
-"""Ways of jobs that are kept, by what the jobs say."""
-_KNOWN: Final = KeptByObject[tuple[Mapping[int, int], int]]()
-"""The same, by the very table that a job keeps from round to round."""
 
 
 class Worker(NamedTuple):
-    """A job: nanoseconds of an iteration alone ``by_gpus``, its ``stages`` in a period of ``base``, what it is worth.
+    """A job: the ``ways`` in which it runs alone, and what it is worth.
 
     ``fresh`` is the work of an iteration where the job starts, or goes on as it is; ``changed`` where it has to
     restart. ``home`` are the GPUs per node that it holds. A job with ``plans`` runs by one of them, and holds what it
@@ -41,20 +34,41 @@ class Worker(NamedTuple):
     """
 
     name: str
-    by_gpus: Mapping[int, int]
-    stages: tuple[int, ...] | None
-    base: int
+    ways: Ways
     fresh: int
     changed: int
     home: Mapping[str, int] | None
-    plans: tuple[PlanEntry, ...] = ()
     by: str | None = None
     weight: int = 1
 
+    @property
+    def by_gpus(self) -> Mapping[int, int]:
+        """Nanoseconds of an iteration alone, by GPUs."""
+        return self.ways.by_gpus
+
+    @property
+    def stages(self) -> tuple[int, ...] | None:
+        """Nanoseconds of its stages in a period of ``base``; ``None`` if it may not share."""
+        return self.ways.stages
+
+    @property
+    def base(self) -> int:
+        """In which period its stages are as it says them."""
+        return self.ways.base
+
+    @property
+    def plans(self) -> tuple[PlanEntry, ...]:
+        """The plans that it may run by."""
+        return self.ways.plans
+
     def stages_on(self, gpus: int) -> list[int]:
         """Return the times of its stages, rounded up, with so many GPUs."""
-        whole = self.by_gpus[gpus]
-        return [(time * whole + self.base - 1) // self.base for time in self.stages or ()]
+        return self.stages_in(self.ways.by_gpus[gpus])
+
+    def stages_in(self, period: int) -> list[int]:
+        """Return the same where an iteration alone takes a period."""
+        base = self.ways.base
+        return [(time * period + base - 1) // base for time in self.stages or ()]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,11 +93,17 @@ class Workers:
         some = [self.jobs[job] for job in members]
         if len(some) == 1:
             return Fraction(some[0].by_gpus[gpus])
-        least = cycle([job.stages_on(gpus) for job in some], order)
-        return least * self.rules.slowdowns[len(some) - 1]
+        return self.slowed(cycle([job.stages_on(gpus) for job in some], order), len(some))
 
-    def value(self, members: Sequence[int], assignment: Assignment) -> int:
-        """Return what a group adds on GPUs per node, or a job by a plan; 0 where it may not have them."""
+    def slowed(self, period: int, members: int) -> Fraction:
+        """Return the period of a group of so many jobs whose stages alone take one."""
+        return period * self.rules.slowdowns[members - 1]
+
+    def value(self, members: Sequence[int], assignment: Assignment, period: int | None = None) -> int:
+        """Return what a group adds on GPUs per node, or a job by a plan; 0 where it may not have them.
+
+        The ``period`` of the stages of a group is worked out if it is not known.
+        """
         gpus, first = assignment.gpus, self.jobs[members[0]]
         count = sum(gpus.values())
         if any(self.jobs[job].plans for job in members):
@@ -98,7 +118,8 @@ class Workers:
         if len(members) == 1:
             work = first.fresh if on else first.changed
             return first.weight * (MILLION * work // (self.unit * first.by_gpus[count]))
-        return self.worth(members, self.period(members, count), goes_on=on)
+        taken = self.period(members, count) if period is None else self.slowed(period, len(members))
+        return self.worth(members, taken, goes_on=on)
 
     def goes_on(self, members: Sequence[int], gpus: Mapping[str, int]) -> bool:
         """Return whether jobs that have these GPUs together go on as they are: nothing was changed for any of them."""
@@ -137,34 +158,27 @@ def cycle(stages: Sequence[Sequence[int]], order: Sequence[int] | None = None) -
 def workers_of(round_: Round, rules: Joint) -> Workers:
     """Return the jobs of a round, or refuse one that says too little."""
     gpus = round_.cluster.total_gpus
-    _KNOWN.expect(len(round_.jobs))
-    _COLUMNS.expect(len(round_.jobs))
-    ways = [_known_ways(job, rules) for job in round_.jobs]
-    service = [_service(job, by_gpus, rules) for job, (by_gpus, _) in zip(round_.jobs, ways, strict=True)]
+    told = ways_of(round_.jobs, rules)
+    service = [_service(job, ways, rules) for job, ways in zip(round_.jobs, told, strict=True)]
     parts, behind = behind_guessed(round_.jobs, service) if rules.chance else behind_known(service)
     fixed = gpus * rules.kappa.denominator * parts
     found, unit = [], max(1, fixed)
-    every = [_within(way, gpus) for way, _ in ways]
+    every = [ways.within(gpus) for ways in told]
     if rules.power is None:
         works = _least_work(every, fixed, [rules.kappa.numerator * count for count in behind])
     else:
-        told = zip(every, ways, service, strict=True)
-        works = [max(1, fixed) * _by_power(way, one, rules) if within else 0 for within, (way, _), one in told]
-    for job, within, (_, base), fresh in zip(round_.jobs, every, ways, works, strict=True):
+        able = zip(every, told, service, strict=True)
+        works = [max(1, fixed) * _by_power(ways, one, rules) if within.by_gpus else 0 for within, ways, one in able]
+    for job, ways, fresh in zip(round_.jobs, every, works, strict=True):
         home = job.placement if job.state == "running" and job.placement else None
         lost = min(rules.horizon, max(1, micro(job.restart_seconds or 0.0))) if home is not None and rules.pay else 0
-        alone = job.stage_seconds is None or job.plans is not None
-        stages = None if alone else tuple(1000 * micro(time) for time in job.stage_seconds or ())
         found.append(
             Worker(
                 name=job.id,
-                by_gpus=within,
-                stages=stages,
-                base=base,
+                ways=ways,
                 fresh=fresh * (rules.horizon + lost) // rules.horizon if rules.stops else fresh,
                 changed=fresh if rules.stops else fresh * (rules.horizon - lost) // rules.horizon,
                 home=home,
-                plans=() if job.plans is None else allowed_plans(job),
                 by=job.plan,
             )
         )
@@ -182,118 +196,41 @@ def workers_of(round_: Round, rules: Joint) -> Workers:
     )
 
 
-def _within(way: Mapping[int, int], gpus: int) -> Mapping[int, int]:
-    """Return the ways with no more than so many GPUs: most often the very same."""
-    return way if not way or way_columns(way).most <= gpus else {k: time for k, time in way.items() if k <= gpus}
-
-
-def _least_work(ways: Sequence[Mapping[int, int]], fixed: int, each: Sequence[int]) -> list[int]:
+def _least_work(every: Sequence[Ways], fixed: int, each: Sequence[int]) -> list[int]:
     """Return for each job the least of (``fixed`` + its ``each`` for a GPU) times the time of an iteration, over GPUs.
 
     It is 0 for a job that can have no GPUs. All are worked out at once, in machine words where these hold the largest.
     """
-    able = [at for at, way in enumerate(ways) if way]
+    able = [at for at, ways in enumerate(every) if ways.by_gpus]
     if not able:
-        return [0] * len(ways)
-    columns = [way_columns(ways[at]) for at in able]
-    counts = [len(one.gpus) for one in columns]
-    word = word_for((fixed + max(each) * max(one.most for one in columns)) * max(one.longest for one in columns))
-    gpus: NDArray[Any] = np.concatenate([one.gpus for one in columns]).astype(word)
-    time: NDArray[Any] = np.concatenate([one.time for one in columns]).astype(word)
+        return [0] * len(every)
+    some = [every[at] for at in able]
+    counts = [len(ways.gpus) for ways in some]
+    most = max(int(ways.gpus[-1]) for ways in some)
+    word = word_for((fixed + max(each) * most) * max(ways.longest for ways in some))
+    gpus: NDArray[Any] = np.concatenate([ways.gpus for ways in some]).astype(word)
+    time: NDArray[Any] = np.concatenate([ways.time for ways in some]).astype(word)
     rate: NDArray[Any] = np.repeat(np.array([each[at] for at in able], dtype=word), counts)
     least = np.minimum.reduceat((fixed + rate * gpus) * time, np.cumsum([0, *counts[:-1]]))
-    found = [0] * len(ways)
+    found = [0] * len(every)
     for at, one in zip(able, least.tolist(), strict=True):
         found[at] = one
     return found
 
 
-class WayColumns(NamedTuple):
-    """The GPUs of ways and the nanoseconds of an iteration with them, as arrays; the largest of each."""
-
-    gpus: NDArray[Any]
-    time: NDArray[Any]
-    most: int
-    longest: int
-
-
-_COLUMNS: Final = KeptByObject[WayColumns]()
-
-
-def way_columns(way: Mapping[int, int]) -> WayColumns:
-    """Return ways as arrays; those of a job are the same from round to round."""
-    found = _COLUMNS.get(way, None)
-    if found is None:
-        most, longest = max(way), max(way.values())
-        word = word_for(longest)
-        found = WayColumns(np.array([*way], dtype=word), np.array([*way.values()], dtype=word), most, longest)
-        _COLUMNS.put(way, None, found)
-    return found
-
-
 def _most(job: Worker, unit: int, *, shares: bool) -> int:
     """Return what a job is worth at most: in no period shorter than alone, or than its stages one after another."""
-    shortest = min(job.by_gpus.values(), default=0)
-    if shares and job.stages is not None:
-        shortest = min([shortest, *(sum(job.stages_on(gpus)) for gpus in job.by_gpus)])
+    shortest = job.ways.shortest
+    if shares and job.stages is not None and shortest:  # its stages are the shorter, the less time an iteration takes
+        shortest = min(shortest, sum(job.stages_in(shortest)))
     return MILLION * job.fresh // (unit * shortest) if shortest else 0
 
 
-def _known_ways(job: Job, rules: Joint) -> tuple[Mapping[int, int], int]:
-    """Return the ways of a job; those that say the same are asked once, and from round to round jobs say the same."""
-    if job.plans is not None:
-        return fastest_by_gpus(allowed_plans(job)), 1
-    said = job.gpus, job.iteration_seconds, job.stage_seconds, rules.full, rules.powers
-    known = _KNOWN.get(job.scaling, said)
-    if known is not None:
-        return known
-    curve = None if job.scaling is None else tuple(job.scaling.items())
-    try:
-        found = _ways(job.gpus, job.iteration_seconds, job.stage_seconds, curve, rules.full, rules.powers)
-    except InputError:
-        Curve.of(job)  # refused by its own name
-        raise
-    if found is None:
-        raise InputError(f"job {job.id!r}", "no time or no GPUs", "times above 0 at the GPUs it asks for")
-    _KNOWN.put(job.scaling, said, found)
-    return found
-
-
-@lru_cache(maxsize=_WAYS_KEPT)
-def _ways(
-    gpus: int,
-    seconds: float | None,
-    stage_seconds: tuple[float, ...] | None,
-    scaling: tuple[tuple[int, float], ...] | None,
-    full: bool,
-    powers: bool,
-) -> tuple[Mapping[int, int], int] | None:
-    """Return the nanoseconds of an iteration by GPUs, and in which period the stages are as the job says them.
-
-    ``None`` where a time is missing or nothing, or there are no GPUs.
-    """
-    said = None if seconds is None else 1000 * micro(seconds)
-    stages = sum(1000 * micro(time) for time in stage_seconds or ())
-    if scaling is not None:
-        curve = Curve.of_table(scaling, gpus, seconds)
-        by_gpus = {k: (1000 * curve.unit + speed - 1) // speed for k, speed in curve.speeds.items()}
-        alone = by_gpus.get(gpus, 0)
-    else:
-        alone = said if said is not None else stages if stage_seconds is not None else NANO
-        by_gpus = {gpus: alone}
-    needs_alone = scaling is None or stage_seconds is not None
-    if gpus < 1 or (needs_alone and alone <= 0) or (stage_seconds is not None and stages <= 0):
-        return None
-    if scaling is not None and powers:
-        by_gpus = {k: time for k, time in by_gpus.items() if k.bit_count() == 1}
-    return by_gpus, min(alone, stages) if full and stages else max(1, alone)
-
-
-def _by_power(by_gpus: Mapping[int, int], service: int, rules: Joint) -> int:
+def _by_power(ways: Ways, service: int, rules: Joint) -> int:
     """Return the GPU time of an iteration with the fewest GPUs, times (an hour / service) to the power."""
-    second, fewest = NANO if rules.lengths == "known" else 1000, min(by_gpus)
+    second = NANO if rules.lengths == "known" else 1000
     hour, mine = (_power(amount, rules.power or Fraction(1)) for amount in (3600 * second, max(service, second)))
-    return by_gpus[fewest] * fewest * hour // mine
+    return int(ways.time[0]) * int(ways.gpus[0]) * hour // mine
 
 
 def _power(amount: int, power: Fraction) -> int:
@@ -315,7 +252,7 @@ def _expected(had: int, samples: Sequence[int]) -> int:
     return min(costs, default=had)
 
 
-def _service(job: Job, by_gpus: Mapping[int, int], rules: Joint) -> int:
+def _service(job: Job, ways: Ways, rules: Joint) -> int:
     """Return by what jobs are ranked: what they still need of one GPU, or what they have had."""
     if rules.lengths == "attained":
         if job.attained_gpu_seconds is None:
@@ -323,5 +260,4 @@ def _service(job: Job, by_gpus: Mapping[int, int], rules: Joint) -> int:
         return _expected(round(job.attained_gpu_seconds * 1000), rules.samples)
     if job.remaining_iterations is None:
         raise InputError(f"job {job.id!r}.remaining_iterations", "nothing", "a number: jobs are ranked by it")
-    fewest = min(by_gpus)
-    return job.remaining_iterations * by_gpus[fewest] * fewest
+    return job.remaining_iterations * int(ways.time[0]) * int(ways.gpus[0])
