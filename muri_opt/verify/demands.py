@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from muri_opt.errors import RefusalError
 from muri_opt.rounds import INFORMATION, Assignment, Decision, Job, Node, Round, Violation, WaitingReason
 from muri_opt.rounds.memoise import recalled
-from muri_opt.verify.amounts import Need, Room, micro
+from muri_opt.verify.amounts import Need, Room, fewest_of, holding_nodes, micro
 
 _UNASKED: Final = INFORMATION | {
     "job.priority",
@@ -21,6 +22,8 @@ _UNASKED: Final = INFORMATION | {
     "tenant.lend_gpus",
 }
 """Fields that alone keep no job from any node."""
+Parts = tuple[tuple[int, ...], ...]
+"""Sets of nodes, by their positions."""
 Unit = tuple[str | None, str | None]
 """A GPU type, and a unit of the level inside which a job must be."""
 
@@ -33,7 +36,7 @@ class Asked:
     that a running job may keep, whatever it asks of a start. One that ``must`` run may not be stopped.
     """
 
-    parts: tuple[tuple[int, ...], ...]
+    parts: Parts
     fewest: int
     most: int
     even: bool
@@ -53,17 +56,26 @@ class Asked:
 
     def node_count(self, rooms: Sequence[Room], need: Need, added: Sequence[Room] = ()) -> int | None:
         """Return on how few nodes the job could start in these rooms, or ``None``; it may use what is ``added``."""
-        found = (self._count([rooms[node] for node in part] + [*added], need) for part in self.parts or ((),))
+        every = (Counter([*(rooms[node] for node in part), *added]) for part in self.parts or ((),))
+        found = (self.nodes_among(holding_nodes(counted, need), need.gpus) for counted in every)
         return min((number for number in found if number is not None), default=None)
 
-    def _count(self, rooms: Sequence[Room], need: Need) -> int | None:
-        holds = sorted((room.holds(need) for room in rooms), reverse=True)
-        for number in self.counts(need.gpus):
-            if number > len(holds) or not holds[number - 1]:
-                return None
-            if holds[number - 1] * number >= need.gpus if self.even else sum(holds[:number]) >= need.gpus:
-                return number
-        return None
+    def nodes_among(self, holding: Mapping[int, int], gpus: int) -> int | None:
+        """Return on how few nodes of one part so many GPUs could be, or ``None``; ``holding`` counts its nodes.
+
+        That is how many nodes hold so many of them, or more than are asked for, by that number.
+        """
+        if self.even:
+            return next((number for number in self.counts(gpus) if _at_least(holding, gpus // number) >= number), None)
+        least = fewest_of(holding, gpus)
+        number = None if least is None else max(least, self.fewest)
+        able = number is not None and number <= min(self.most, gpus, _at_least(holding, 1))
+        return number if able else None
+
+
+def _at_least(holding: Mapping[int, int], gpus: int) -> int:
+    """Return how many nodes hold so many GPUs or more."""
+    return sum([nodes for most, nodes in holding.items() if most >= gpus])
 
 
 def asked_of(round_: Round) -> dict[str, Asked] | None:
@@ -83,22 +95,22 @@ def starts_of(round_: Round) -> dict[str, Asked] | None:
     """
     if _UNASKED.issuperset(round_.used_fields):
         return None
-    known: dict[object, tuple[tuple[int, ...], ...]] = {}
-    found = {}
+    known: dict[object, Parts] = {}
+    found, kinds = {}, _alike(round_, round_.jobs)
     for job in round_.jobs:
         key = job.gpu_types, job.requires, job.excludes, _level(job), job.time_limit_seconds
         if key not in known:
-            known[key] = _parts(round_, job)
+            known[key] = _parts(round_, job, kinds)
         found[job.id] = _asked(round_, job, known[key])
     return found
 
 
 def asked_job(round_: Round, job: Job) -> Asked:
     """Return what one job asks, which need not be as the round has it."""
-    return _asked(round_, job, _parts(round_, job))
+    return _asked(round_, job, _parts(round_, job, _alike(round_, [job])))
 
 
-def _asked(round_: Round, job: Job, parts: tuple[tuple[int, ...], ...]) -> Asked:
+def _asked(round_: Round, job: Job, parts: Parts) -> Asked:
     stuck, shape = job.stays_put and not is_lost(round_, job), job.nodes
     most = None if shape is None else shape.most
     return Asked(
@@ -196,14 +208,36 @@ def _unfit(round_: Round, job: Job, node: Node) -> Iterator[tuple[str, str]]:
             yield "available-until", f"it is available until {node.available_until:g} s only"
 
 
-def _parts(round_: Round, job: Job) -> tuple[tuple[int, ...], ...]:
+class _Alike(NamedTuple):
+    """Nodes, by their positions, that are the same to all jobs that ask where they may start, and one of them."""
+
+    node: Node
+    places: list[int]
+
+
+def _alike(round_: Round, jobs: Iterable[Job]) -> list[_Alike]:
+    """Return the nodes that are up; those that differ in nothing that one of some jobs asks for are alike."""
+    asks = {(*job.requires, *job.excludes) for job in jobs}
+    labels = {label for some in asks for label in some}
+    levels = sorted({level for level in map(_level, jobs) if level is not None})
+    kinds: dict[object, _Alike] = {}
+    for place, node in enumerate(round_.cluster.nodes):
+        if node.state == "up":
+            units = tuple([node.units.get(level) for level in levels])
+            asked = frozenset(labels.intersection(node.labels))
+            key = node.gpu_type, asked, node.available_until, units
+            kinds.setdefault(key, _Alike(node, [])).places.append(place)
+    return [*kinds.values()]
+
+
+def _parts(round_: Round, job: Job, kinds: Iterable[_Alike]) -> Parts:
     """Return the nodes where a job may start, those of each GPU type and unit apart."""
     level, parts = _level(job), dict[Unit, list[int]]()
-    for place, node in enumerate(round_.cluster.nodes):
-        if node.state == "up" and not any(_unfit(round_, job, node)):
+    for node, places in kinds:
+        if not any(_unfit(round_, job, node)):
             unit = None if level is None else node.units[level]
-            parts.setdefault((node.gpu_type, unit), []).append(place)
-    return tuple(map(tuple, parts.values()))
+            parts.setdefault((node.gpu_type, unit), []).extend(places)
+    return tuple(sorted(tuple(sorted(places)) for places in parts.values()))
 
 
 def _home(round_: Round, job: Job) -> Mapping[int, int] | None:

@@ -137,7 +137,7 @@ def _alone(table: Mapping[int, float]) -> Speeds | None:
     if not table or next(iter(table)) != 1:
         return None
     most = max(table.values())
-    power = floor(log10(LARGEST_SPEED) - log10(most)) if most > 0 else 0  # near enough: at most one off
+    power = floor(log10(LARGEST_SPEED) - log10(most))  # near enough: at most one off
     while _times_ten(most, power) > LARGEST_SPEED:
         power -= 1
     while _times_ten(most, power + 1) <= LARGEST_SPEED:

@@ -64,9 +64,8 @@ def rows_of_tables(tables: Sequence[Mapping[int, float]], largest: int) -> list[
 def _digits(rates: Floats, first: Ints, largest: int) -> tuple[NDArray[np.bool_], Ints]:
     """Return whether floats tell how many digits each table keeps, and how many: its largest speed is just possible."""
     most = np.maximum.reduceat(rates, first)
-    told = most > 0
-    power = np.floor(log10(largest) - np.log10(np.where(told, most, 1.0))).astype(np.int64)
-    told &= abs(power) <= _TENS
+    power = np.floor(log10(largest) - np.log10(most)).astype(np.int64)
+    told = abs(power) <= _TENS
     top = _scaled(most, np.where(told, power, 0))
     told &= (top > largest * (0.1 + _NEAR)) & (top < largest * (1 - _NEAR))
     return told, power

@@ -7,8 +7,7 @@ best, with room for all that is rounded; those few are then compared in exact in
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from itertools import chain
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,8 +61,7 @@ def _promising(workers: Workers, table: PriceTable) -> list[tuple[Worker, tuple[
     ``None`` where numbers are too large to be looked at in floats.
     """
     jobs = [job for job in workers.jobs if job.by_gpus]
-    numbers = chain.from_iterable((job.weight * max(job.fresh, job.changed), job.base) for job in jobs)
-    largest = max((*numbers, workers.unit, table.denominator, *table.of["stages"], *table.of["part"]), default=0)
+    largest = max((*(job.base for job in jobs), workers.unit, table.denominator), default=0)
     if largest.bit_length() > _BITS or not jobs:
         return None
     count = np.array([len(job.by_gpus) for job in jobs])
@@ -78,26 +76,52 @@ def gains_between(
 ) -> tuple[NDArray[np.int64], Floats, Floats]:
     """Return all numbers of GPUs of the jobs, one after the other, and between which numbers the gains with them are.
 
-    ``owner`` is whose each of them is.
+    ``owner`` is whose each of them is. Gains of a job are in a unit of its own, so that floats hold them: where jobs
+    have priorities, one can weigh more than another by any power of two.
     """
     gpus = np.concatenate([job.ways.gpus for job in jobs]).astype(np.int64)
     period = np.concatenate([job.ways.time for job in jobs]).astype(np.float64)
     held = np.array([-1 if job.home is None else sum(job.home.values()) for job in jobs])
-    fresh, changed = _floats(job.weight * job.fresh for job in jobs), _floats(job.weight * job.changed for job in jobs)
-    offer = np.where(gpus == held[owner], fresh[owner], changed[owner])
+    scaled = _scaled(jobs, table)
+    offer = np.where(gpus == held[owner], scaled.fresh[owner], scaled.changed[owner])
     offer *= float(MILLION) * float(table.denominator) / float(workers.unit)
-    whole = float(sum(table.of["stages"]) + table.of["part"][0])
-    worth, off = offer / period, _off(offer / period + gpus * whole)
-    least, most = worth - gpus * whole - off, worth - gpus * whole + off
+    whole = gpus * scaled.whole[owner]
+    worth, off = offer / period, _off(offer / period + whole)
+    least, most = worth - whole - off, worth - whole + off
     if workers.most_jobs > 1 and any(job.stages for job in jobs):
-        shared = _shared(workers, table, jobs, owner, gpus, period, offer)
+        shared = _shared(workers, scaled, jobs, owner, gpus, period, offer)
         least, most = np.maximum(least, shared[0]), np.maximum(most, shared[1])
     return gpus, least, most
 
 
+class _Scaled(NamedTuple):
+    """What the work of each job is worth that starts or goes on, and is changed, and what it pays for a GPU.
+
+    That is the price of each of its ``stages``, ``part`` for being in a group, and the ``whole`` of them alone; all of
+    a job are in its own unit, a power of two.
+    """
+
+    fresh: Floats
+    changed: Floats
+    stages: Floats
+    part: Floats
+    whole: Floats
+
+
+def _scaled(jobs: list[Worker], table: PriceTable) -> _Scaled:
+    (part,), stages = table.of["part"], table.of["stages"]
+    whole = sum(stages) + part
+    offers = [(job.weight * job.fresh, job.weight * job.changed) for job in jobs]
+    shifts = [max(0, max(*offer, whole).bit_length() - _BITS) for offer in offers]
+    prices = {shift: [float(price >> shift) for price in (*stages, part, whole)] for shift in {*shifts}}
+    fresh, changed = (_floats(offer[at] >> shift for offer, shift in zip(offers, shifts, strict=True)) for at in (0, 1))
+    each = np.array([prices[shift] for shift in shifts])
+    return _Scaled(fresh, changed, each[:, :-2], each[:, -2], each[:, -1])
+
+
 def _shared(
     workers: Workers,
-    table: PriceTable,
+    scaled: _Scaled,
     jobs: list[Worker],
     owner: NDArray[np.intp],
     gpus: NDArray[np.int64],
@@ -105,8 +129,8 @@ def _shared(
     offer: Floats,
 ) -> tuple[Floats, Floats]:
     """Return between which numbers the gains of jobs in groups are, with each number of GPUs."""
-    price, (part,) = _floats(table.of["stages"]), table.of["part"]
-    times = np.zeros((len(jobs), len(price)))
+    price = scaled.stages[owner]
+    times = np.zeros((len(jobs), scaled.stages.shape[1]))
     for place, job in enumerate(jobs):
         times[place, : len(job.stages or ())] = job.stages or ()
     base = _floats(max(1, job.base) for job in jobs)
@@ -117,11 +141,11 @@ def _shared(
     able = np.array([job.stages is not None for job in jobs])[owner] & (short > 0)
     short, long = np.where(able, short, 1.0), np.where(able, long, 1.0)
     worth = offer * float(1 / min(workers.rules.slowdowns[1 : workers.most_jobs]))
-    dear, cheap = worth - gpus * (many @ price), worth - gpus * (few @ price)
-    joins = gpus * float(part) / workers.most_jobs
-    off = _off((worth + gpus * (many @ price)) / short + joins)
-    least = np.minimum(dear / short, dear / long) - joins - off
-    most = np.maximum(cheap / short, cheap / long) - joins + off
+    much, little = (gpus * np.einsum("ij,ij->i", one, price) for one in (many, few))
+    joins = gpus * scaled.part[owner] / workers.most_jobs
+    off = _off((worth + much) / short + joins)
+    least = np.minimum((worth - much) / short, (worth - much) / long) - joins - off
+    most = np.maximum((worth - little) / short, (worth - little) / long) - joins + off
     return np.where(able, least, -np.inf), np.where(able, most, -np.inf)
 
 

@@ -78,11 +78,36 @@ def test_stages_that_are_rounded_up_to_several_times_their_length():
         check(round_, spec, *range(6))
 
 
-def test_numbers_too_large_for_floats_are_compared_as_they_are():
-    """Each priority outweighs all below it, so that a few dozen of them leave the range of floats."""
+@pytest.mark.parametrize("spec", SPECS)
+def test_floats_hold_jobs_of_any_priority(spec):
+    """Each priority outweighs all below it, so that a few dozen of them leave the range of floats.
+
+    Prices are those of the largest, or so much less that they are about what a job of another gains.
+    """
     plain = large_joint_round(9, jobs=60, nodes=2)
-    jobs = tuple(replace(job, priority=place) for place, job in enumerate(plain.jobs))
-    check(replace(plain, jobs=jobs), "joint-s", 9)
+    round_ = replace(plain, jobs=tuple(replace(job, priority=place) for place, job in enumerate(plain.jobs)))
+    rules = policy_from(spec).rules
+    workers = chapter_of(round_, rules)._workers
+    weights = sorted(job.weight for job in workers.jobs)
+    assert weights[-1].bit_length() > 1_300
+    for seed, level in enumerate((0, 7, 30, 31, 58, 59)):
+        high = drawn_prices(round_, rules, seed)
+        told = {
+            label: tuple(price * weights[level] // weights[-1] for price in prices)
+            for label, prices in high.multipliers.items()
+        }
+        duals = LinearDuals(denominator=high.denominator, multipliers=told)
+        assert bound_by_stages(round_, workers, duals) == plain_bound(round_, workers, duals)
+
+
+def test_denominators_too_large_for_floats_are_compared_as_they_are():
+    round_ = large_joint_round(9, jobs=20, nodes=2)
+    rules = policy_from("joint-s").rules
+    workers, found = chapter_of(round_, rules)._workers, drawn_prices(round_, rules, 3)
+    told = {label: tuple(price << 1_200 for price in prices) for label, prices in found.multipliers.items()}
+    duals = LinearDuals(denominator=found.denominator << 1_200, multipliers=told)
+    expected = plain_bound(round_, workers, found)
+    assert bound_by_stages(round_, workers, duals) == plain_bound(round_, workers, duals) <= expected
 
 
 @pytest.mark.parametrize("spec", SPECS[:-1])
