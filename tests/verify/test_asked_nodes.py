@@ -92,7 +92,7 @@ def test_fewest_nodes():
         rooms = [
             Room(drawn.choice((0, 1, 2, 4, 8)), drawn.choice((None, drawn.randint(0, 40))), None) for _ in range(7)
         ]
-        parts = drawn.choice((((0, 1, 2, 3, 4, 5, 6),), ((0, 1, 2), (3, 4, 5, 6)), ()))
+        parts = drawn.choice((((0, 1, 2, 3, 4, 5, 6),), ((0, 1, 2), (3, 4, 5, 6)), ((0, 1), (2, 3)), ()))
         fewest = drawn.randint(1, 3)
         shape = {"fewest": fewest, "most": drawn.randint(fewest, 6), "even": drawn.random() < 0.4}
         asked = Asked(parts=parts, home=None, must=False, **shape)

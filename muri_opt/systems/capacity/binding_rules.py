@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from functools import cached_property
 
 import numpy as np
 
 from muri_opt.rounds import Round
-from muri_opt.rounds.amounts import Ints
+from muri_opt.rounds.amounts import UNLIMITED, Ints
 from muri_opt.rounds.change_wording import gpus_text
 from muri_opt.rounds.decision import WaitingReason
 from muri_opt.systems.capacity.binding_in_sets import Binding, BindingInSets, kept_back
@@ -47,9 +48,18 @@ class BindingRules:
         tenants = self._left.amounts.tenant[jobs]
         if self._left.types is not None:
             return tenants
-        asks = self._left.asks[jobs].tolist()
-        over = [self._over_quota(job, gpus)[0] > 0 for job, gpus in zip(jobs, asks, strict=True)]
+        asks = self._left.asks[jobs]
+        if self._left.borrowed is None:
+            return np.where(asks > self._least_left[tenants], tenants, -1)
+        over = [self._over_quota(job, gpus)[0] > 0 for job, gpus in zip(jobs, asks.tolist(), strict=True)]
         return np.where(over, tenants, -1)
+
+    @cached_property
+    def _least_left(self) -> Ints:
+        """How many GPUs each tenant may have more by its quota and those above it; a job without one may have any."""
+        amounts, left = self._left.amounts, self._left.quota.tolist()
+        least = [min([left[one] for one in amounts.line(tenant)]) for tenant in range(len(left))]
+        return np.array([*least, UNLIMITED], dtype=np.int64)
 
     def of(self, job: int) -> Binding:
         """Return what binds for a job that waits."""

@@ -220,16 +220,10 @@ def _waiting(
             )
         stops = said.state == "running" and not round_.waits_by_order[job]
         alike = known[demand]
-        reason = WaitingReason.STOPPED if stops else alike.reason
-        found.append(
-            Waiting(
-                job=said.id,
-                reason=reason,
-                detail=alike.detail,
-                remedy=alike.remedy,
-                changes=alike.changes,
-            )
-        )
+        if alike.job != said.id or stops:
+            reason = WaitingReason.STOPPED if stops else alike.reason
+            alike = msgspec.structs.replace(alike, job=said.id, reason=reason)
+        found.append(alike)
     return tuple(found)
 
 

@@ -82,12 +82,14 @@ class RoomSets:
 
         They are in the first of some regions that holds it.
         """
+        sets: Mapping[int, Bits] | None = None
         for among in regions:
             if among != EVERY_NODE and kind not in self._sets:
                 node = self._tightest_of_few(kind, gpus, among)
                 if node is not None:
                     return [(node, gpus)]
-            parts = _best_among(self._now(kind), gpus, among)
+            sets = self._now(kind) if sets is None else sets
+            parts = _best_among(sets, gpus, among)
             if parts is not None:
                 return parts
         return None

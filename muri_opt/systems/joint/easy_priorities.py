@@ -12,12 +12,15 @@ from collections.abc import Sequence
 import numpy as np
 
 from muri_opt.rounds.amounts import Ints
+from muri_opt.systems.joint.consumption import Consumption
 from muri_opt.systems.joint.group_value import Group, Place
 from muri_opt.systems.joint.offers import Offers
 from muri_opt.systems.joint.places import place_in_turn
 from muri_opt.systems.joint.quotas import Quotas
 from muri_opt.systems.joint.state import Case
 
+_MANY = 64
+"""Jobs of a level from which on it is first looked at whether they are far too many."""
 _FEW = 0.25
 """Which part of the jobs of an easy level, or one, may find less of a quota than there was before it."""
 
@@ -40,8 +43,11 @@ class EasyPriorities:
         wishes = _Wishes(self._alone, self._lines, gpus, self._quotas.beside(sizes).left.tolist())
         room: list[int] = most.tolist()
         given, easy = dict[int, int](), 0
-        for jobs in levels:
-            wished = wishes.of_level([job for job in jobs.tolist() if room[job] > 0], room)
+        for level in levels:
+            jobs = [job for job in level.tolist() if room[job] > 0]
+            if len(jobs) > _MANY and wishes.are_too_many(self._quotas.counted, jobs, most):
+                break
+            wished = wishes.of_level(jobs, room)
             if wished is None:
                 break
             given |= wished
@@ -57,7 +63,8 @@ class _Alone:
     def __init__(self, offers: Offers) -> None:
         self._value = offers.alone(np.arange(len(offers.kind)))
         self._counts: list[int] = offers.counts.tolist()
-        self.size: list[int] = offers.counts[self._value.argmax(axis=1)].tolist()
+        self.sizes = offers.counts[self._value.argmax(axis=1)]
+        self.size: list[int] = self.sizes.tolist()
         self.each: list[float] = (self._value[:, 1:] / offers.counts[1:]).max(axis=1, initial=0.0).tolist()
 
     def best(self, job: int, cap: int) -> int:
@@ -71,6 +78,18 @@ class _Wishes:
 
     def __init__(self, alone: _Alone, lines: Sequence[Sequence[int]], gpus: int, quota: list[int]) -> None:
         self._alone, self._lines, self._gpus, self._quota = alone, lines, gpus, quota
+
+    def are_too_many(self, counted: Consumption, jobs: Sequence[int], most: Ints) -> bool:
+        """Return whether it is plain that there are too few GPUs for jobs of one level, before each is looked at.
+
+        All but a few get what they wish of what quotas leave them now, if :meth:`of_level` finds enough for all;
+        ``counted`` says which quotas these are.
+        """
+        whole = np.minimum(most, self._gpus)
+        np.minimum.at(whole, counted.row, np.array(self._quota, dtype=np.int64)[counted.what])
+        size = self._alone.sizes[jobs]
+        least = np.sort(np.where(size <= whole[jobs], size, 0))
+        return int(least[: len(jobs) - max(1, int(_FEW * len(jobs)))].sum()) > self._gpus
 
     def of_level(self, jobs: Sequence[int], most: Sequence[int]) -> dict[int, int] | None:
         """Return the GPUs on which each job is worth most, those of the most value for a GPU first, and take them.

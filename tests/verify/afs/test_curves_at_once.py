@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+import numpy as np
 from hypothesis import example, given, strategies as st
 
 from muri_opt import Job
 from muri_opt.verify.afs.curve import LARGEST_SPEED, Curve, speeds_of
-from muri_opt.verify.afs.curves_at_once import rows_of_tables
+from muri_opt.verify.afs.curves_at_once import _quotients, rows_of_tables
 
 rates = st.one_of(
     st.floats(1e-9, 1e9),
@@ -55,6 +56,19 @@ def test_plain_tables_are_all_read_at_once():
     """What is left to be read by itself is rare: it takes a hundred times as long."""
     every = [{1: 0.1 * k, 2: 0.17 * k, 8: 0.5 * k, 64: 2.9 * k} for k in range(1, 500)]
     assert None not in rows_of_tables(every, LARGEST_SPEED)
+
+
+def test_quotients_next_to_whole_numbers():
+    """Products of numbers of 30 digits in base 2, which floats round to the next multiple of the divisor, or below."""
+    near = np.arange((1 << 29) + 1, (1 << 29) + 400)
+    assert _quotients(near + 1, near - 1, near).tolist() == (near - 1).tolist()
+    assert _quotients(near + 1, near + 1, near).tolist() == (near + 2).tolist()
+    drawn = np.random.default_rng(1)
+    some, others = drawn.integers(1 << 40, 1 << 50, 20_000), drawn.integers(1, 1 << 30, 20_000)
+    assert (_quotients(some, others, some) == others).all()
+    divisor = drawn.integers(1 << 40, 1 << 51, 20_000)
+    exact = [a * b // c for a, b, c in zip(some.tolist(), others.tolist(), divisor.tolist(), strict=True)]
+    assert _quotients(some, others, divisor).tolist() == exact
 
 
 def test_jobs_asked_together_have_the_curve_that_each_has():
