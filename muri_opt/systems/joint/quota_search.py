@@ -179,6 +179,8 @@ def searching(
     low, high = np.zeros(len(quotas.left)), np.full(len(quotas.left), np.inf)
     charge = low
     best = this = looked.at(quotas.counted.cost(charge))
+    if len(looked.jobs) == 1:  # where it is placed it gets as many GPUs as its quota and the nodes leave it
+        return best
     over = quotas.held(this.found.sizes()) > quotas.left
     terms = looked.terms(quotas)
     if not terms.charge.any() and not over.any():
