@@ -239,9 +239,10 @@ def _parts(demands: Sequence[Demand], nodes: int) -> tuple[list[int], Bools]:
     unlike = {id(demand): demand for demand in demands}
     part_of = {at: number.setdefault(_sets(demand), len(number)) for at, demand in unlike.items()}
     inside = np.zeros((len(number), nodes), dtype=np.bool_)
-    for at, demand in unlike.items():
-        for some in demand.sets:
-            inside[part_of[at], some] = True
+    each = [(part_of[at], some) for at, demand in unlike.items() for some in demand.sets]
+    if each:
+        rows = np.repeat([part for part, _ in each], [len(some) for _, some in each])
+        inside[rows, np.concatenate([some for _, some in each])] = True
     return [part_of[id(demand)] for demand in demands], inside
 
 

@@ -53,13 +53,15 @@ class Demand:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class NodeSets:
-    """The demand of each job: job j is of kind ``kind[j]``. ``places`` has all that jobs can tell nodes by, in columns.
+    """The demand of each job: job j is of kind ``kind[j]``, which may start on node s if ``inside[kind[j], s]``.
 
-    ``wishes`` has the jobs that prefer to be inside one unit of a level, with the unit of each node, -1 for none.
+    ``places`` has all that jobs can tell nodes by, in columns. ``wishes`` has the jobs that prefer to be inside one
+    unit of a level, with the unit of each node, -1 for none.
     """
 
     kind: Ints
     demands: tuple[Demand, ...]
+    inside: NDArray[np.bool_]
     places: Ints
     wishes: Mapping[int, Ints]
 
@@ -80,15 +82,7 @@ class NodeSets:
 
     def may_start(self) -> NDArray[np.bool_]:
         """Return ``[j, s]``: whether job j may start on node s."""
-        return self.may_start_by_kind()[self.kind]
-
-    def may_start_by_kind(self) -> NDArray[np.bool_]:
-        """Return the same of each kind of jobs."""
-        rows = np.zeros((len(self.demands), len(self.places)), dtype=np.bool_)
-        for row, demand in zip(rows, self.demands, strict=True):
-            for nodes in demand.sets:
-                row[nodes] = True
-        return rows
+        return self.inside[self.kind]
 
     def are_spread(self) -> NDArray[np.bool_]:
         """Return which jobs may not be on one node, or ask for equal parts."""
@@ -132,7 +126,7 @@ def _node_sets(round_: Round) -> NodeSets:
         for (_, one), own, some in zip(known, sets, near, strict=True)
     ]
     wishes = {at: units[one.level] for at, one in enumerate(asked or ()) if one.prefers and one.level is not None}
-    return NodeSets(kind=kind, demands=tuple(demands), places=places, wishes=wishes)
+    return NodeSets(kind=kind, demands=tuple(demands), inside=may, places=places, wishes=wishes)
 
 
 class _Asked(NamedTuple):

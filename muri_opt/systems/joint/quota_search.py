@@ -21,7 +21,7 @@ from muri_opt.systems.joint.offers import Offers
 from muri_opt.systems.joint.places import Stay, has_scarce_nodes, place_groups
 from muri_opt.systems.joint.price_search import BLOCK, DEARER, Found, search
 from muri_opt.systems.joint.quotas import Quotas
-from muri_opt.systems.joint.search_terms import NOT_DEARER, Terms, terms_of
+from muri_opt.systems.joint.search_terms import NOT_DEARER, Terms, priced_together, terms_of
 from muri_opt.systems.joint.state import State
 
 _STEPS = 8
@@ -91,20 +91,34 @@ class _Search:
         again = self._better_placed(self._found(other, NOT_DEARER), other)
         return max(first, again, key=lambda one: one.value)
 
-    def terms(self, quotas: Quotas) -> Terms:
-        """Return the terms that jobs alone tell."""
-        return terms_of(self.offers, self.jobs, self.gpus, self.resources, quotas)
+    @cached_property
+    def quotas(self) -> Quotas:
+        """The quotas that are left beside the groups."""
+        return Quotas.of(self.state.case.round_).beside(self.held)
 
-    def at_once(self, terms: Terms) -> Steps[Searched]:
-        """Yield what is found at once on such terms.
+    @cached_property
+    def lone_terms(self) -> Terms:
+        """The terms that jobs alone tell."""
+        return terms_of(self.offers, self.jobs, self.gpus, self.resources, self.quotas)
+
+    @cached_property
+    def terms(self) -> Terms:
+        """The terms on which jobs share."""
+        return priced_together(self.lone_terms, self.offers, self.jobs)
+
+    def at_once(self) -> Steps[Searched]:
+        """Yield what is found at once on the terms that jobs alone tell.
 
         Where that asks for more than there is, another search is made at the prices that it tells, and the best is
-        taken. Jobs alone come first where quotas bind even for them, as sharing then gains little.
+        taken. Jobs alone come first where quotas bind even for them, as sharing then gains little; on which terms they
+        would share is not asked before.
         """
-        found = []
-        if terms.lone is not None:
-            found.append(self._placed(terms.lone, terms.charge))
-            yield found[0]
+        found, lone = [], self.lone_terms.lone if self.lone_terms.bind_alone else None
+        if lone is not None:
+            first = self._placed(lone, self.lone_terms.charge)
+            yield first
+            found.append(replace(first, charge=self.terms.charge))
+        terms = self.terms
         shared = self._on(terms, quick=True)
         if shared.found.rough:
             yield _best(*found, shared)
@@ -116,7 +130,7 @@ class _Search:
         look_at_clock()
         other = capacity_charges(self.offers, self.jobs, shared.found, terms.limits)
         found.append(self._on(replace(terms, charge=other, dearer=NOT_DEARER)))
-        if terms.lone is None:
+        if lone is None:
             found.append(self._on(replace(terms, members=1)))
         return _best(*found)
 
@@ -173,20 +187,19 @@ def searching(
     be improved instead.
     """
     looked = _Search(state=state, offers=offers, kept=kept, among=among, groups=groups)
-    quotas = Quotas.of(state.case.round_).beside(looked.held)
     if state.case.quick or len(looked.jobs) > BLOCK:
-        return (yield from looked.at_once(looked.terms(quotas)))
+        return (yield from looked.at_once())
+    quotas = looked.quotas
     low, high = np.zeros(len(quotas.left)), np.full(len(quotas.left), np.inf)
     charge = low
     best = this = looked.at(quotas.counted.cost(charge))
     if len(looked.jobs) == 1:  # where it is placed it gets as many GPUs as its quota and the nodes leave it
         return best
     over = quotas.held(this.found.sizes()) > quotas.left
-    terms = looked.terms(quotas)
-    if not terms.charge.any() and not over.any():
+    if not looked.terms.charge.any() and not over.any():
         return best
     yield best
-    best = _best(best, (yield from looked.at_once(terms)))
+    best = _best(best, (yield from looked.at_once()))
     if not over.any():
         return best
     yield best

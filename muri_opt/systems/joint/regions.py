@@ -146,4 +146,4 @@ def _regions(round_: Round) -> Regions:
         row[nodes] = True
     known = dict(zip(each, bits_of_each(inside), strict=True))
     of_kind = tuple(tuple([known[id(nodes)] for nodes in demand.sets]) for demand in sets.demands)
-    return Regions(kind=sets.kind, of_kind=of_kind, inside=sets.may_start_by_kind(), types=types)
+    return Regions(kind=sets.kind, of_kind=of_kind, inside=sets.inside, types=types)

@@ -27,7 +27,8 @@ class Terms:
     """Jobs pay ``charge[j]`` for each of their GPUs besides; these are ``dearer`` so many times than without sharing.
 
     At most so many ``members`` share. What is found may ask for more than the ``limits`` all the same, as who shares is
-    not known before. ``lone`` is what is found if nobody shares, a good first answer where quotas bind even then.
+    not known before. Where tenants have quotas ``lone`` is what is found if nobody shares; they ``bind`` if they could
+    where jobs share, and ``bind_alone`` if they do even then.
     """
 
     charge: Floats
@@ -35,6 +36,8 @@ class Terms:
     members: int
     dearer: float = DEARER
     lone: Found | None = None
+    bind: bool = False
+    bind_alone: bool = False
 
     def of(self, offers: Offers) -> Offers:
         """Return what jobs offer beyond what they pay besides, and that no more of them share."""
@@ -57,17 +60,24 @@ def terms_of(offers: Offers, jobs: Ints, gpus: int, resources: Capacities, quota
 
 
 def _within_quotas(terms: Terms, offers: Offers, jobs: Ints, gpus: int) -> Terms:
-    """Return the terms where tenants have quotas; so far jobs pay what they would if nobody shared.
+    """Return the terms where tenants have quotas; jobs pay what they would if nobody shared.
 
-    Each member of a group counts for a quota, so that quotas are scarcer where jobs share. Where they could bind then,
-    all that is limited is priced at once by the jobs alone, and jobs share in twos at most: larger groups would be cut
-    down where they are placed. Where GPUs are left over nobody gains by sharing.
+    Each member of a group counts for a quota, so that quotas are scarcer where jobs share. Where GPUs are left over
+    nobody gains by sharing.
     """
     lone = search(replace(terms, members=1).of(offers), gpus, jobs)
     asked, left = asked_by(lone, terms.limits)[1:], terms.limits.left[1:]
     fits = bool((asked <= left).all())
-    if fits and (lone.price == 0 or (min(offers.most_jobs, _SHARED) * asked <= left).all()):
+    bind = not fits or (lone.price > 0 and not (min(offers.most_jobs, _SHARED) * asked <= left).all())
+    return replace(terms, lone=lone, bind=bind, bind_alone=bind and (not fits or bool(terms.charge.any())))
+
+
+def priced_together(terms: Terms, offers: Offers, jobs: Ints) -> Terms:
+    """Return the terms on which jobs share: where quotas bind all that is limited is priced at once by the jobs alone.
+
+    Jobs then share in twos at most: larger groups would be cut down where they are placed.
+    """
+    if terms.lone is None or not terms.bind:
         return terms
-    first = lone if terms.charge.any() or not fits else None
-    charge = lone_charges(offers, jobs, lone, terms.limits)
-    return replace(terms, charge=charge, members=min(2, offers.most_jobs), dearer=NOT_DEARER, lone=first)
+    charge = lone_charges(offers, jobs, terms.lone, terms.limits)
+    return replace(terms, charge=charge, members=min(2, offers.most_jobs), dearer=NOT_DEARER)

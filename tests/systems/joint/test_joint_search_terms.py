@@ -16,7 +16,7 @@ from muri_opt.systems.joint.capacity_charges import Capacities, asked_by, lone_c
 from muri_opt.systems.joint.consumption import Consumption
 from muri_opt.systems.joint.price_search import search
 from muri_opt.systems.joint.quotas import Quotas
-from muri_opt.systems.joint.search_terms import Terms, terms_of
+from muri_opt.systems.joint.search_terms import Terms, priced_together, terms_of
 from muri_opt.verify import broken_rules, decision_value
 
 JOBS, NODES = 400, 32
@@ -24,9 +24,11 @@ GPUS = 8 * NODES
 
 
 def terms(round_: Round) -> Terms:
-    """Return the terms of a round of which only quotas and GPUs limit anything."""
-    every, gpus = np.arange(len(round_.jobs)), round_.cluster.total_gpus
-    return terms_of(offers_of(round_), every, gpus, Capacities.of_gpus(gpus, len(every)), Quotas.of(round_))
+    """Return the terms on which jobs share in a round of which only quotas and GPUs limit anything."""
+    every, gpus, offers = np.arange(len(round_.jobs)), round_.cluster.total_gpus, offers_of(round_)
+    alone = terms_of(offers, every, gpus, Capacities.of_gpus(gpus, len(every)), Quotas.of(round_))
+    assert alone.members == offers.most_jobs
+    return priced_together(alone, offers, every)
 
 
 def below_parents(round_: Round, part: float) -> Round:
@@ -41,14 +43,14 @@ def test_the_tighter_quotas_are_the_fewer_jobs_share(part: float, members: int, 
     for seed in range(3):
         found = terms(with_tenants(large_joint_round(seed, jobs=JOBS, nodes=NODES), seed, part))
         assert found.members == members
-        assert (found.lone is not None) == alone
+        assert (found.bind, found.bind_alone) == (members == 2, alone)
         assert bool(found.charge.any()) == (part < 1)
 
 
 def test_where_gpus_are_left_over_nobody_shares() -> None:
     round_ = with_tenants(large_joint_round(1, jobs=JOBS, nodes=NODES), 1, 0.05)
     found = terms(round_)
-    assert (found.members, found.lone) == (3, None)
+    assert (found.members, found.bind) == (3, False)
     asked = search(found.of(offers_of(round_)), GPUS, quick=True)
     assert asked.gpus.sum() <= TENANTS * 0.05 * GPUS + TENANTS
     assert not asked.shared
@@ -58,6 +60,7 @@ def test_jobs_alone_are_an_answer_where_quotas_bind_for_them() -> None:
     round_ = below_parents(with_tenants(large_joint_round(1, jobs=JOBS, nodes=NODES), 1, 0.3), 0.55)
     found, quotas = terms(round_), Quotas.of(round_)
     limits = Capacities.of_gpus(GPUS, JOBS).and_of(quotas.left, quotas.counted)
+    assert found.bind_alone
     assert found.lone is not None
     assert all(part.shape[1] == 1 for part in found.lone.parts)
     assert (asked_by(found.lone, limits) <= 1.1 * limits.left).all()
