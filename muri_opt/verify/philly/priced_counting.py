@@ -10,12 +10,15 @@ for in floats and used in whole numbers.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from muri_opt.verify.amounts import word_for
+
+_BITS: Final = 900
+"""Of the largest number of a GPU that is looked at in floats; where jobs have many priorities, values have more."""
 
 
 class Tenancy(NamedTuple):
@@ -33,29 +36,32 @@ def priced_best(total: int, tenancies: Sequence[Tenancy]) -> int:
     >>> priced_best(3, [Tenancy((2, 2), (8, 6), 1, 2)])
     13
     """
-    lines = [_Line(one) for one in tenancies if len(one.gpus)]
-    low, high = 0, max((line.dearest for line in lines), default=0)
+    some = [one for one in tenancies if len(one.gpus)]
+    largest = max((max(one.premium, *map(abs, one.values)) for one in some), default=0)
+    shift = max(0, largest.bit_length() - _BITS)
+    lines = [_Line(one, shift) for one in some]
+    low, high = 0, max((line.dearest for line in lines), default=0) >> shift
     while low < high:  # the least price at which no more GPUs are wanted than there are
         middle = (low + high) // 2
-        if sum(line.wanted(middle) for line in lines) <= total:
+        if sum(line.wanted(middle << shift) for line in lines) <= total:
             high = middle
         else:
             low = middle + 1
-    prices = {low, max(0, low - 1)}
+    prices = {low << shift, max(0, low - 1) << shift}
     return min(price * total + sum(line.profit(price) for line in lines) for price in prices)
 
 
 class _Line:
-    """The jobs of one tenant, those with the most for a GPU first."""
+    """The jobs of one tenant, those with the most for a GPU first: told in floats, in a unit of 2 to the ``shift``."""
 
-    def __init__(self, tenancy: Tenancy) -> None:
+    def __init__(self, tenancy: Tenancy, shift: int) -> None:
         gpus, values = tenancy.gpus, tenancy.values
-        self._premium, self._most = tenancy.premium, tenancy.most
-        each = np.array([value / size for value, size in zip(values, gpus, strict=True)])
+        self._premium, self._most, self._shift = tenancy.premium, tenancy.most, shift
+        each = np.array([(value >> shift) / size for value, size in zip(values, gpus, strict=True)])
         order = np.argsort(-each, kind="stable")
         self._falling: NDArray[np.float64] = -each[order]
         self._used = np.concatenate([[0], np.cumsum(np.array(gpus, dtype=np.int64)[order])])
-        self.dearest = max(0, int(-self._falling[0]) + 1 + tenancy.premium)
+        self.dearest = max(0, ((int(-self._falling[0]) + 2) << shift) + tenancy.premium)
         self._gpus, self._values = gpus, values
 
     def wanted(self, price: int) -> int:
@@ -78,9 +84,9 @@ class _Line:
         if self._with_more_than(price) >= self._most:
             return 0
         at = int(np.searchsorted(self._used[1:], self._most, side="right"))
-        last = int(-self._falling[min(at, len(self._falling) - 1)])
+        last = int(-self._falling[min(at, len(self._falling) - 1)]) << self._shift
         return min(self._premium, max(0, price - last))
 
     def _with_more_than(self, each: int) -> int:
         """Return the GPUs of the jobs that are worth more than so much for a GPU."""
-        return int(self._used[np.searchsorted(self._falling, -each, side="left")])
+        return int(self._used[np.searchsorted(self._falling, -float(each >> self._shift), side="left")])

@@ -43,6 +43,23 @@ def test_no_set_of_jobs_is_worth_more() -> None:
         assert priced_best(total, tenancies) >= best_of_all_sets(total, tenancies), seed
 
 
+def test_values_that_floats_do_not_hold() -> None:
+    """Where jobs have many priorities each outweighs all below it: values have thousands of digits."""
+    for seed in range(200):
+        draw = random.Random(seed)
+        tenancies = [drawn(draw) for _ in range(draw.randint(1, 2))]
+        total, digits = draw.randint(0, 14), draw.choice((100, 1_200, 9_000))
+        large = [
+            one._replace(values=[value << digits for value in one.values], premium=one.premium << digits)
+            for one in tenancies
+        ]
+        rounded = max((abs(worth) * 40 for one in large for worth in (*one.values, one.premium)), default=0) >> 50
+        most = (priced_best(total, tenancies) << digits) + rounded  # as prices are looked for in floats
+        assert best_of_all_sets(total, large) <= priced_best(total, large) <= most, seed
+        mixed = [one._replace(values=[value << draw.choice((0, digits)) for value in one.values]) for one in tenancies]
+        assert priced_best(total, mixed) >= best_of_all_sets(total, mixed), seed
+
+
 def test_with_room_for_all_it_is_what_all_are_worth() -> None:
     assert priced_best(10, [Tenancy([2, 3], [8, 6], 5, 10)]) == 14 + 25
     assert priced_best(10, []) == 0
