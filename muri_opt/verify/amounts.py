@@ -18,6 +18,7 @@ Sizes = tuple[int, int, int]
 NO_LIMIT = 1 << 62
 """What a node has of CPUs or memory that it does not limit: more than anything can take."""
 _LARGEST_WORD = 1 << 63
+_FLOAT_DIGITS = 800
 
 
 class Need(NamedTuple):
@@ -198,3 +199,11 @@ def micro(seconds: float) -> int:
 def word_for(largest: int) -> type:
     """Return the type of an exact array of whole numbers up to ``largest``: machine words, or any size at a cost."""
     return np.int64 if largest < _LARGEST_WORD else object
+
+
+def beyond_floats(largest: int) -> int:
+    """Return how many binary digits numbers up to ``largest`` lose so that floats hold them, and products with others.
+
+    Where jobs have many priorities each outweighs all smaller ones together, and values have thousands of digits.
+    """
+    return max(0, largest.bit_length() - _FLOAT_DIGITS)

@@ -16,6 +16,8 @@ MOST_UNIONS: Final = 20_000
 """Pairs of groups that are looked at together before one joins the other."""
 _EXACT: Final = 1 << 50
 """Values below this, and their sums, are exact in floats."""
+_DIGITS: Final = 64
+"""Binary digits of quotients by numbers of GPUs that tell any two of them apart."""
 
 
 def join_groups(
@@ -71,9 +73,11 @@ def _from_least_loss(values: Sequence[int], joint: Ints, first: Ints, second: In
     """
     largest = max(max(map(abs, values), default=0), int(np.abs(joint).max(initial=0)))
     word = np.int64 if largest < _EXACT else object
-    worth = np.array(values, dtype=word)
-    lost = (worth[first] + worth[second] - joint.astype(word)) / gpus.astype(word)[first]
-    return np.argsort(lost, kind="stable")
+    worth, spared = np.array(values, dtype=word), gpus.astype(word)[first]
+    lost = worth[first] + worth[second] - joint.astype(word)
+    if largest < _EXACT:
+        return np.argsort(lost / spared, kind="stable")
+    return np.argsort((lost << _DIGITS) // spared, kind="stable")  # beyond floats where jobs have many priorities
 
 
 def pairs_to_join(sizes: Ints, gpus: Ints, new: Ints, largest: int, most: int) -> tuple[Ints, Ints]:

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from muri_opt.rounds import Job, Round
 from muri_opt.rounds.memoise import recalled
 from muri_opt.verify.afs.counted_core import core_best
-from muri_opt.verify.amounts import Need, Room, empty_rooms, need_of
+from muri_opt.verify.amounts import Need, Room, beyond_floats, empty_rooms, need_of
 from muri_opt.verify.counting import counted_best, quota_pools
 from muri_opt.verify.deadline.priced_rows import all_rows, holds_home, price_of
 from muri_opt.verify.deadline.shares import Home, shares_of
@@ -89,13 +89,15 @@ def priced_bound(total: int, tables: Sequence[Mapping[int, int]]) -> int:
     """Return the worth of all GPUs at some price and of every job above that of its GPUs, of which it has some or none.
 
     ``tables`` has for each job its values by GPUs. Whatever the price, no choice within so many GPUs is worth more; it
-    is looked for in floating-point numbers, and the sum is exact.
+    is looked for in floating-point numbers, in a unit in which these hold all values, and the sum is exact.
     """
     some = [table for table in tables if table]
     gpus = np.array([size for table in some for size in table], dtype=np.float64)
-    worth = np.array([float(value) for table in some for value in table.values()], dtype=np.float64)
+    values = [value for table in some for value in table.values()]
+    shift = beyond_floats(max(map(abs, values), default=0))
+    worth = np.array([float(value >> shift) for value in values], dtype=np.float64)
     first = np.cumsum([0, *map(len, some)])[:-1]
-    price = price_of(total, gpus, worth, first)
+    price = price_of(total, gpus, worth, first) << shift
     return price * total + sum(max(0, *(value - price * size for size, value in table.items())) for table in some)
 
 

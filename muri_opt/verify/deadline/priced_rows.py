@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from muri_opt.rounds import Job, Round
 from muri_opt.verify.afs.share_tables import ShareTables
-from muri_opt.verify.amounts import Need, Room, empty_rooms, micro, need_of
+from muri_opt.verify.amounts import Need, Room, beyond_floats, empty_rooms, micro, need_of
 from muri_opt.verify.deadline.shares import shares_of
 from muri_opt.verify.deadline.value import Values, work_of
 
@@ -74,14 +74,15 @@ class Rows:
         if not len(self.job):
             return 0
         first = np.flatnonzero(np.diff(self.job, prepend=-1))
-        unit, in_time = (np.array([float(one) for one in some]) for some in (self.unit, self.in_time))
+        shift = beyond_floats(max((*self.unit, *self.in_time)))
+        unit, in_time = (np.array([float(one >> shift) for one in some]) for some in (self.unit, self.in_time))
         gpus = self.gpus.astype(np.float64)
         worth = self.speed * unit[self.job] + np.where(self.keeps, in_time[self.job], 0.0)
         price = price_of(total, gpus, worth, first)
         above, counts = worth - price * gpus, np.diff(first, append=len(gpus))
         scale = np.maximum.reduceat(worth + price * gpus, first)
         near = above >= np.repeat(np.maximum.reduceat(above, first) - _NEAR * scale, counts)
-        best: dict[int, int] = {}
+        price, best = price << shift, dict[int, int]()
         columns = (self.job, self.gpus, self.speed, self.keeps)
         for job, size, speed, keeps in zip(*(column[near].tolist() for column in columns), strict=True):
             value = self.unit[job] * speed + (self.in_time[job] if keeps else 0) - price * size

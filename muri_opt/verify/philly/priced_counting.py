@@ -10,15 +10,12 @@ for in floats and used in whole numbers.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from muri_opt.verify.amounts import word_for
-
-_BITS: Final = 900
-"""Of the largest number of a GPU that is looked at in floats; where jobs have many priorities, values have more."""
+from muri_opt.verify.amounts import beyond_floats, word_for
 
 
 class Tenancy(NamedTuple):
@@ -38,7 +35,7 @@ def priced_best(total: int, tenancies: Sequence[Tenancy]) -> int:
     """
     some = [one for one in tenancies if len(one.gpus)]
     largest = max((max(one.premium, *map(abs, one.values)) for one in some), default=0)
-    shift = max(0, largest.bit_length() - _BITS)
+    shift = beyond_floats(largest)
     lines = [_Line(one, shift) for one in some]
     low, high = 0, max((line.dearest for line in lines), default=0) >> shift
     while low < high:  # the least price at which no more GPUs are wanted than there are
