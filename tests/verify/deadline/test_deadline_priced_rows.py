@@ -60,3 +60,24 @@ def test_what_a_price_leaves_open_counts_as_all_does(seed: int, monkeypatch: pyt
         monkeypatch.setattr(optimum, "counted_best", None)  # it must do without
         assert optimum.counted_bound(one, values_of(one, INTERVAL)) == counted
         monkeypatch.undo()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_rows_of_so_many_priorities_that_floats_do_not_hold_them(seed: int) -> None:
+    drawn_jobs = generate("elastic", jobs=90, nodes=4, seed=seed).jobs
+    jobs = [replace(job, deadline=10_000.0 * (1 + at % 3), priority=at) for at, job in enumerate(drawn_jobs)]
+    round_ = replace(drawn(seed), jobs=tuple(jobs))
+    values, total = values_of(round_, INTERVAL), round_.cluster.total_gpus
+    tables = []
+    for job in round_.jobs:
+        table: dict[int, int] = {}
+        for way in optimum.ways_of(round_, job):
+            table[way.gpus] = max(table.get(way.gpus, 0), values[job.id][way.gpus, way.home is not None])
+        tables.append(table)
+    rows, decision = all_rows(round_, values), solve_round(round_, "deadline", "heuristic", Limits(seconds=None))
+    assert rows is not None
+    assert decision.value is not None
+    assert decision.value.bit_length() > 1_024
+    bound, same = rows.priced(total), optimum.priced_bound(total, tables)
+    assert decision.value <= bound
+    assert abs(bound - same) <= bound >> 40

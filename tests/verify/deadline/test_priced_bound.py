@@ -19,7 +19,10 @@ def drawn_tables(draw: Random, jobs: int, scale: int) -> list[dict[int, int]]:
 def test_no_choice_is_worth_more_than_the_bound() -> None:
     for seed in range(200):
         draw = Random(f"priced/{seed}")
-        tables, total = drawn_tables(draw, draw.randint(0, 9), draw.choice((1, 10**6, 10**30))), draw.randint(0, 20)
+        tables, total = (
+            drawn_tables(draw, draw.randint(0, 9), draw.choice((1, 10**6, 10**30, 10**400))),
+            draw.randint(0, 20),
+        )
         best = counted_best(total, [Pool(tables, total)], steps=10**9)
         assert best is not None
         assert priced_bound(total, tables) >= best, seed
