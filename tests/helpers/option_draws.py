@@ -22,6 +22,19 @@ def small_options(seed, most_jobs=5, most_options=4):
     return Options.of(job, value, use, draw.integers(0, 10 * jobs // 2 + 1, resources), jobs=jobs)
 
 
+def options_of_tenants(seed, jobs, tenants):
+    """Return jobs with up to four options that use GPUs and the quota of one of many tenants: as many capacities."""
+    draw = np.random.default_rng(seed)
+    job = np.repeat(np.arange(jobs), 4)
+    gpus = np.tile([1, 2, 4, 8], jobs)
+    whose = draw.integers(0, tenants, jobs)[job]
+    use = np.zeros((len(job), 1 + tenants), dtype=np.int64)
+    use[:, 0] = use[np.arange(len(job)), 1 + whose] = gpus
+    value = (draw.uniform(0.5, 2, jobs)[job] * 1e3 * gpus ** draw.uniform(0.4, 0.95, jobs)[job]).astype(np.int64)
+    quotas = draw.integers(1, 2 + 6 * jobs // tenants, tenants)
+    return Options.of(job, value, use, [2 * jobs, *quotas], jobs=jobs)
+
+
 def table_options(jobs, kind, seed):
     """Return jobs with 48 options each: 8 numbers of GPUs and 6 of CPUs per GPU, and memory.
 

@@ -27,6 +27,8 @@ from muri_opt.rounds import Budget
 Floats = NDArray[np.float64]
 _SCALES = (0.25, 1.0, 4.0)
 _EXACT = 1 << 50
+_MOST_TOGETHER = 5
+"""Capacities up to which all directions are looked in: of each more there are three times as many."""
 _LAYER, _PER_STATE = 2e-4, 4e-7
 """Work for a job: what it costs in any case, and for each state that it makes."""
 
@@ -110,7 +112,7 @@ def _detours(
     size = np.abs(more).astype(np.float64)
     typical = np.maximum(1.0, size.sum(axis=0) / np.maximum(1, (size > 0).sum(axis=0)))
     reach = np.abs(free) + (len(jobs) + 1) * size.max(axis=0, initial=1.0)
-    signs = np.array(list(product((-1, 0, 1), repeat=len(free))), dtype=np.float64)
+    signs = _signs(len(free))
     unit = np.maximum(limit, 1) / typical
     columns = [sign * scale * unit for sign in signs for scale in (_SCALES if sign.any() else (1.0,))]
     ways = np.clip(np.array(columns), -price, _EXACT / (len(free) * reach)).round().T
@@ -120,6 +122,14 @@ def _detours(
         gains = -known.loss[mine][:, None] - (more[mine].astype(np.float64) @ ways).astype(np.int64)
         ahead[depth] = ahead[depth + 1] + gains.max(axis=0)
     return ways, ahead
+
+
+def _signs(capacities: int) -> Floats:
+    """Return directions to look in, one in each row: all of -1, 0 and 1, or of many capacities one at a time."""
+    if capacities <= _MOST_TOGETHER:
+        return np.array(list(product((-1, 0, 1), repeat=capacities)), dtype=np.float64)
+    alone = np.eye(capacities)
+    return np.concatenate([np.zeros((1, capacities)), alone, -alone])
 
 
 def _distinct(states: Ints, lost: Ints) -> Ints:

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from option_draws import brute_force, check, small_options, table_options, whole_program
+from option_draws import brute_force, check, options_of_tenants, small_options, table_options, whole_program
 
 from muri_opt.algorithms.knapsack import (
     Basis,
@@ -14,6 +14,7 @@ from muri_opt.algorithms.knapsack import (
     solve as solve_module,
     solve_options,
 )
+from muri_opt.algorithms.knapsack.core_enumeration import _signs
 from muri_opt.algorithms.knapsack.local_search import enumerated
 from muri_opt.rounds import Budget, Limit, Limits, Reason
 from muri_opt.solve.solvers import backend_named
@@ -41,6 +42,27 @@ def test_small_programs_equal_brute_force_with_and_without_enumeration(seed, mon
     answer = solve_options(options, backend_named("exhaustive" if seed % 2 else "highs").solve, UNTIMED)
     check(options, answer)
     assert (answer.value, answer.bound, answer.termination.reason) == (best, best, Reason.OPTIMAL)
+
+
+@pytest.mark.parametrize("tenants", [3, 4, 5, 6, 8])
+def test_quotas_of_several_tenants_against_brute_force(tenants):
+    for seed in range(12):
+        options = options_of_tenants(seed, 5, tenants)
+        best = brute_force(options)
+        answer = solve_options(options, backend_named("exhaustive").solve, UNTIMED)
+        check(options, answer)
+        assert (answer.value, answer.bound, answer.termination.reason) == (best, best, Reason.OPTIMAL)
+
+
+@pytest.mark.parametrize("tenants", [8, 12, 64])
+def test_of_many_tenants_not_all_directions_are_looked_in(tenants):
+    """There are 3 to the number of capacities of them: of twelve tenants a million and a half, of 64 more than fit."""
+    options = options_of_tenants(tenants, 100, tenants)
+    quick = quick_answer(options, UNTIMED)
+    check(options, quick)
+    assert quick.bound - quick.value <= 0.03 * quick.bound
+    assert len(_signs(tenants)) <= 2 * tenants + 1
+    assert not _signs(tenants)[0].any()
 
 
 @pytest.mark.parametrize("seed", range(150))
