@@ -69,7 +69,8 @@ class JointChapter(Chapter):
             members = [places[job] for job in assignment.jobs if job in places]
             if members:
                 known = timed.get(id(assignment))
-                yield assignment.jobs[0], self._workers.value(members, assignment, known and known.least)
+                least = None if known is None else known.least
+                yield assignment.jobs[0], self._workers.value(members, assignment, least)
 
     def breaches(self, decision: Decision) -> list[Violation]:
         """Return every rule that a decision breaks; periods are worked out for all its groups at once."""

@@ -9,18 +9,21 @@ from numpy.typing import NDArray
 
 from muri_opt.rounds import Round
 from muri_opt.verify.amounts import NO_LIMIT, Need, Room
+from muri_opt.verify.demands import Parts
 from muri_opt.verify.joint.plans import PlanEntry
 from muri_opt.verify.plans.plan_parts import nodes_with_room
 
-Parts = tuple[tuple[int, ...], ...]
-"""Sets of nodes, by their places, of which a job may start in one; those of equal jobs are one and the same object."""
 Ints = NDArray[np.int64]
 Types = tuple[str, ...] | None
 """GPU types that a plan is for, ``None`` for any."""
 
 
 class PartRooms:
-    """The ``rooms`` of the nodes of a round; parts are known by their identity, and must not go while it is asked."""
+    """The ``rooms`` of the nodes of a round.
+
+    Parts, of which a job may start in one, are known by their identity, and must not go while it is asked: those of
+    jobs that ask for the same are one object.
+    """
 
     def __init__(self, round_: Round, rooms: Sequence[Room]) -> None:
         self._types = [node.gpu_type for node in round_.cluster.nodes]
