@@ -16,6 +16,7 @@ from muri_opt.rounds import Assignment, Job, Round
 from muri_opt.rounds.memoise import recalled
 from muri_opt.verify.amounts import micro, word_for
 from muri_opt.verify.completion import behind_guessed, behind_known
+from muri_opt.verify.joint.expected_service import ExpectedService
 from muri_opt.verify.joint.plans import PlanEntry, period_of, planned
 from muri_opt.verify.joint.rules import Joint
 from muri_opt.verify.joint.ways import NANO, Ways, ways_of
@@ -159,7 +160,8 @@ def workers_of(round_: Round, rules: Joint) -> Workers:
     """Return the jobs of a round, or refuse one that says too little."""
     gpus = round_.cluster.total_gpus
     told = ways_of(round_.jobs, rules)
-    service = [_service(job, ways, rules) for job, ways in zip(round_.jobs, told, strict=True)]
+    expected = ExpectedService(rules.samples)
+    service = [_service(job, ways, rules, expected) for job, ways in zip(round_.jobs, told, strict=True)]
     parts, behind = behind_guessed(round_.jobs, service) if rules.chance else behind_known(service)
     fixed = gpus * rules.kappa.denominator * parts
     found, unit = [], max(1, fixed)
@@ -242,22 +244,12 @@ def _power(amount: int, power: Fraction) -> int:
     return found
 
 
-def _expected(had: int, samples: Sequence[int]) -> int:
-    """Return the least service that an end costs, of jobs as long as those samples that are longer than it had."""
-    longer = [sample for sample in samples if sample > had]
-    costs = [
-        sum(min(sample, until) - had for sample in longer) // sum(sample <= until for sample in longer)
-        for until in longer
-    ]
-    return min(costs, default=had)
-
-
-def _service(job: Job, ways: Ways, rules: Joint) -> int:
+def _service(job: Job, ways: Ways, rules: Joint, expected: ExpectedService) -> int:
     """Return by what jobs are ranked: what they still need of one GPU, or what they have had."""
     if rules.lengths == "attained":
         if job.attained_gpu_seconds is None:
             raise InputError(f"job {job.id!r}.attained_gpu_seconds", "nothing", "a number: jobs are ranked by it")
-        return _expected(round(job.attained_gpu_seconds * 1000), rules.samples)
+        return expected.of(round(job.attained_gpu_seconds * 1000))
     if job.remaining_iterations is None:
         raise InputError(f"job {job.id!r}.remaining_iterations", "nothing", "a number: jobs are ranked by it")
     return job.remaining_iterations * int(ways.time[0]) * int(ways.gpus[0])
