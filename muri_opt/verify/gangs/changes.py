@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 
 from msgspec import structs
 
@@ -12,7 +13,7 @@ from muri_opt.rounds import Assignment, Change, Decision, Job, Round
 from muri_opt.rounds.memoise import last_recalled
 from muri_opt.verify.amounts import CountedRooms, Need, Room, empty_rooms, fewest_of, micro, need_of, whole
 from muri_opt.verify.demands import Asked, asked_job, starts_of
-from muri_opt.verify.tenant_lines import spare_quotas
+from muri_opt.verify.tenant_lines import most_gpus, tenant_lines, with_parents
 from muri_opt.verify.type_quotas import OpenTypes, used_of
 
 
@@ -106,15 +107,26 @@ class Proposals:
 
         Of tenants that borrow only what the tenant's own jobs leave is counted.
         """
-        jobs, index = self._round.jobs, self._round.job_index
+        victims = [self._round.jobs[self._round.job_index[name]] for name in stopped]
         if self._lent or not self._tree:
-            victims = (jobs[index[name]] for name in stopped)
             freed = sum(victim.gpus for victim in victims if victim.tenant == job.tenant)
             return None if spare is None else spare + freed
-        held = Counter[str]()
-        for name in (name for one in self._decision.assignments for name in one.jobs if name not in stopped):
-            held[jobs[index[name]].tenant or ""] += jobs[index[name]].gpus
-        return spare_quotas(self._round, held).get(job.tenant or "")
+        lines, most, held = self._quotas
+        left = []
+        for one in lines.get(job.tenant or "", ()):
+            if one in most:
+                freed = sum(victim.gpus for victim in victims if one in lines.get(victim.tenant or "", ()))
+                left.append(most[one] - held[one] + freed)
+        return min(left, default=None)
+
+    @cached_property
+    def _quotas(self) -> tuple[Mapping[str, tuple[str, ...]], Mapping[str, int], Counter[str]]:
+        """Each tenant with those above it, the most GPUs that tenants may have, and those of their running jobs."""
+        jobs, index, held = self._round.jobs, self._round.job_index, Counter[str]()
+        for one in self._decision.assignments:
+            for name in one.jobs:
+                held[jobs[index[name]].tenant or ""] += jobs[index[name]].gpus
+        return tenant_lines(self._round), most_gpus(self._round), with_parents(self._round, held)
 
     def _starts_later(self, job: Job) -> bool:
         """Return whether a job may not start, or start again, in the next round like this one."""
