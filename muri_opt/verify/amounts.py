@@ -19,6 +19,7 @@ NO_LIMIT = 1 << 62
 """What a node has of CPUs or memory that it does not limit: more than anything can take."""
 _LARGEST_WORD = 1 << 63
 _FLOAT_DIGITS = 800
+"""Binary digits of numbers that floats hold, with those of a factor beside them."""
 
 
 class Need(NamedTuple):

@@ -29,7 +29,7 @@ def asked_reasons(
     it fits none of those nodes on whose GPU type its tenant has enough left; that fewer GPUs are free there than it
     asks for; that they are free but not as it asks for them.
     """
-    free, empty = _PartRooms([*rooms_after(round_, decision).values()]), _PartRooms(empty_rooms(round_))
+    free, empty = _CountedParts([*rooms_after(round_, decision).values()]), _CountedParts(empty_rooms(round_))
     spare, types = spare_gpus(round_, held), None
     if "tenant.quota_by_type" in round_.used_fields:
         types = OpenTypes(round_, used_of(round_, decision))
@@ -61,7 +61,7 @@ def asked_reasons(
         yield wait, said_of(job, known[key]) if back is None else back
 
 
-class _PartRooms:
+class _CountedParts:
     """Rooms of nodes, counted for each part of the cluster that some jobs may start in: many ask of the same ones.
 
     Parts are known by their identity, and must not go while they are asked for.

@@ -30,8 +30,8 @@ class ExpectedService:
     def of(self, had: int) -> int:
         """Return the least service that an end costs, of jobs as long as those samples that are longer than it had.
 
-        Looked after until one of them is over, jobs take what each of them has yet, up to that; those that are no
-        longer end. Where no sample is longer, it is as long again.
+        Of jobs that run until the service of one of these samples, each takes up to that, or its own end; what all
+        take is shared by those that have ended. Where no sample is longer, it is as long again.
         """
         first = bisect_right(self._line, had)
         ends = self._ends[first:]

@@ -10,7 +10,7 @@ from muri_opt.rounds.generate.families import generate
 from muri_opt.rounds.next_round import after
 from muri_opt.verify.deadline import optimum
 from muri_opt.verify.deadline.priced_rows import all_rows
-from muri_opt.verify.deadline.value import values_of
+from muri_opt.verify.deadline.value import Values, values_of
 
 INTERVAL = 300_000_000
 
@@ -28,21 +28,26 @@ def drawn(seed: int) -> Round:
     return replace(round_, jobs=tuple(jobs))
 
 
+def tables_of(round_: Round, values: Values) -> list[dict[int, int]]:
+    """Return what each job is worth by its GPUs."""
+    tables = []
+    for job in round_.jobs:
+        table: dict[int, int] = {}
+        for way in optimum.ways_of(round_, job):
+            table[way.gpus] = max(table.get(way.gpus, 0), values[job.id][way.gpus, way.home is not None])
+        tables.append(table)
+    return tables
+
+
 @pytest.mark.parametrize("seed", range(8))
 def test_rows_have_the_price_and_the_sum_of_tables(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     round_ = drawn(seed)
     decision = solve_round(round_, "deadline", "heuristic", Limits(seconds=None)).answer
     for one in (round_, after(round_, decision)):
         values, total = values_of(one, INTERVAL), one.cluster.total_gpus
-        tables = []
-        for job in one.jobs:
-            table: dict[int, int] = {}
-            for way in optimum.ways_of(one, job):
-                table[way.gpus] = max(table.get(way.gpus, 0), values[job.id][way.gpus, way.home is not None])
-            tables.append(table)
         rows = all_rows(one, values)
         assert rows is not None
-        assert rows.priced(total) == optimum.priced_bound(total, tables)
+        assert rows.priced(total) == optimum.priced_bound(total, tables_of(one, values))
         counted = optimum.counted_bound(one, values)
         monkeypatch.setattr(optimum, "MOST_STEPS", 0)
         assert counted <= optimum.counted_bound(one, values) == rows.priced(total)
@@ -68,16 +73,10 @@ def test_rows_of_so_many_priorities_that_floats_do_not_hold_them(seed: int) -> N
     jobs = [replace(job, deadline=10_000.0 * (1 + at % 3), priority=at) for at, job in enumerate(drawn_jobs)]
     round_ = replace(drawn(seed), jobs=tuple(jobs))
     values, total = values_of(round_, INTERVAL), round_.cluster.total_gpus
-    tables = []
-    for job in round_.jobs:
-        table: dict[int, int] = {}
-        for way in optimum.ways_of(round_, job):
-            table[way.gpus] = max(table.get(way.gpus, 0), values[job.id][way.gpus, way.home is not None])
-        tables.append(table)
     rows, decision = all_rows(round_, values), solve_round(round_, "deadline", "heuristic", Limits(seconds=None))
     assert rows is not None
     assert decision.value is not None
     assert decision.value.bit_length() > 1_024
-    bound, same = rows.priced(total), optimum.priced_bound(total, tables)
+    bound, same = rows.priced(total), optimum.priced_bound(total, tables_of(round_, values))
     assert decision.value <= bound
     assert abs(bound - same) <= bound >> 40

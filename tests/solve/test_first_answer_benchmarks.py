@@ -1,0 +1,42 @@
+"""The benchmarks of first answers measure what they say, on small rounds."""
+
+from __future__ import annotations
+
+import pytest
+
+from benchmarks import front_door, joint_first
+from benchmarks.what_binds import BINDING
+from muri_opt import InputError
+
+MANY = "twelve labels asked for in many ways"
+
+
+def cells(line: str) -> list[str]:
+    return [cell.strip() for cell in line.strip("|").split("|")]
+
+
+def test_the_whole_call_of_a_policy_where_something_binds(capsys: pytest.CaptureFixture[str]) -> None:
+    front_door.main(["srtf", "--jobs", "100", "--rounds", "2", "--seconds", "0.2", "--binding", "two GPU types"])
+    printed = capsys.readouterr().out.strip().splitlines()
+    rows = [cells(line) for line in printed[2:]]
+    assert [row[1] for row in rows] == [kind for kind in BINDING if "two GPU types" in kind]
+    assert {row[-1] for row in rows} == {"yes"}
+
+
+def test_what_a_policy_refuses_is_named_and_has_no_row(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise InputError("job.requires", "labels", "none")
+
+    monkeypatch.setattr(front_door, "solve_round", refuse)
+    front_door.main(["srtf", "--jobs", "100", "--rounds", "1", "--binding", "twelve labels"])
+    printed = capsys.readouterr().out.strip().splitlines()
+    assert printed[3:] == [f"`srtf` refuses {MANY}: job.requires: found labels; allowed: none"]
+
+
+def test_first_answers_of_joint_rounds(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(joint_first, "BINDING", (MANY,))
+    joint_first.main(["--jobs", "100", "--rounds", "1", "--policies", "joint-s"])
+    printed = capsys.readouterr().out.strip().splitlines()
+    assert [cells(line)[0] for line in printed[2:]] == [*joint_first.KINDS, MANY]
