@@ -25,6 +25,7 @@ _QUOTAS: Final = {
 }
 """How many tenants there are, and which part of all GPUs each may have; by sharing more can be asked for."""
 _CPUS: Final = "CPUs and memory"
+_AMOUNTS: Final = f"{_CPUS} in amounts of their own"
 _TWO_TYPES: Final = "two GPU types"
 _MANY_TYPES: Final = "eight GPU types asked for in many ways"
 _LABELS: Final = "labels"
@@ -49,6 +50,9 @@ BINDING: Final = (
     _MANY_TYPES,
     f"{_CPUS}, {_MANY_TYPES}",
     f"{_CPUS}, {_MANY_TYPES}, quotas of 200 tenants, a priority of its own for each",
+    _AMOUNTS,
+    f"{_AMOUNTS}, {_MANY_LABELS}",
+    f"{_AMOUNTS}, {_MANY_LABELS}, quotas of 200 tenants, a priority of its own for each",
 )
 
 _WORDS: Final = (("zone-a", "zone-b", "zone-c", "zone-d"), ("fast-net", "slow-net"), ("ssd", "disk"))
@@ -62,6 +66,13 @@ def bound_by(binding: str, round_: Round, draw: Random) -> Round:
         nodes = tuple(replace(node, cpus=32.0, memory_gib=256.0) for node in nodes)
         said = tuple(
             replace(job, cpus=draw.choice((2.0, 4.0, 8.0)) * job.gpus, memory_gib=draw.choice((8.0, 32.0)) * job.gpus)
+            for job in said
+        )
+    if _AMOUNTS in binding:
+        said = tuple(
+            replace(
+                job, cpus=round(draw.uniform(1, 8), 3) * job.gpus, memory_gib=round(draw.uniform(4, 48), 2) * job.gpus
+            )
             for job in said
         )
     for name, (count, part) in _QUOTAS.items():

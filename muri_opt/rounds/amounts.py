@@ -96,6 +96,21 @@ def gpus_that_fit(needs: tuple[int, int], free_gpus: Ints, free_cpus: Ints, free
     return room
 
 
+def rooms_that_fit(needs: Ints, free_gpus: Ints, free_cpus: Ints, free_memory: Ints) -> Ints:
+    """Return ``[u, s]``, how many GPUs fit on node s with ``needs[u]``, milli-CPUs and MiB with each; all at once.
+
+    >>> rooms_that_fit(np.array([[3, 0], [0, 0]]), np.array([4, 4]), np.array([9, 30]), np.array([8, 8])).tolist()
+    [[3, 4], [4, 4]]
+    """
+    room = np.broadcast_to(free_gpus, (len(needs), len(free_gpus))).astype(np.float64)
+    for need, free in zip(needs.T.astype(np.float64), (free_cpus, free_memory), strict=True):
+        asking = np.flatnonzero(need)
+        if len(asking):  # floats divide several times as fast, and the floor is exact where amounts are below 2**52
+            some = slice(None) if len(asking) == len(need) else asking
+            room[some] = np.minimum(room[some], free.astype(np.float64) / need[some, np.newaxis])
+    return np.floor(room, out=room).astype(np.int64)
+
+
 def unlike(rows: Ints) -> tuple[Ints, Ints]:
     """Return the rows that differ, such as what jobs need, and which of them each row is like.
 

@@ -98,12 +98,10 @@ class KeptByObject(Generic[V]):
         """Return what is kept by keys; what was kept before is used again."""
         found = list(map(self._used.get, keys))
         if self._before and None in found:
-            unused = [place for place, one in enumerate(found) if one is None]
-            again = [self._before.get(keys[place]) for place in unused]
-            for place, known in zip(unused, again, strict=True):
-                if known is not None:
-                    found[place] = known
-                    self._keep(keys[place], known)
+            for place, again in enumerate(map(self._before.get, keys)):
+                if again is not None and found[place] is None:
+                    found[place] = again
+                    self._keep(keys[place], again)
         return found
 
     def put(self, thing: object, beside: Hashable, value: V) -> None:

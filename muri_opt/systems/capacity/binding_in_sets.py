@@ -99,6 +99,8 @@ class BindingInSets:
         self._found: dict[tuple[object, ...], _Room] = {}
         self._room_of: dict[int, _Room] = {}
         """What jobs find that were looked at."""
+        self._other_nodes: dict[tuple[Demand, str], str] = {}
+        """What is said of the nodes from which jobs are barred, by their demand and how it begins."""
 
     def binding(self, job: int, *, over: int, quota: str) -> Binding:
         """Return what binds for a job, were it not held; it is ``over`` its quota by so much, which says so."""
@@ -198,7 +200,7 @@ class BindingInSets:
         fewer = "" if most == total else f" of {total}"
         shape = _shape(demand) if most >= asked.asks else ""
         return f"the nodes where it may start have {most}{fewer} that it could use{shape}" + self._others(
-            asked.job, gpus, "others are"
+            asked, gpus, "others are"
         )
 
     def _now(self, asked: Sequence[_Asked], limits: Sequence[int]) -> list[_Room]:
@@ -219,13 +221,16 @@ class BindingInSets:
             if self._consolidate and one.asks <= here:
                 words += f", on {limit} node{'s' * (limit != 1)}"
             words += ", at most " + " and ".join(lacks) if lacks else ""
-            found.append(_Room(free=here, said=words + self._others(one.job, left.gpus, "others are free")))
+            found.append(_Room(free=here, said=words + self._others(one, left.gpus, "others are free")))
         return found
 
-    def _others(self, job: int, gpus: Ints, begin: str) -> str:
-        """Return which rules bar a job from other nodes, if there are any."""
-        barred = self._barred.words(job, gpus)
-        return f"; {begin}: {', '.join(barred)}" if barred else ""
+    def _others(self, asked: _Asked, gpus: Ints, begin: str) -> str:
+        """Return which rules bar jobs from other nodes, if there are any; those of one demand are told the same."""
+        key = asked.demand, begin
+        if key not in self._other_nodes:
+            barred = self._barred.words(asked.job, gpus)
+            self._other_nodes[key] = f"; {begin}: {', '.join(barred)}" if barred else ""
+        return self._other_nodes[key]
 
 
 def _sets(demand: Demand) -> tuple[int, ...]:

@@ -15,7 +15,7 @@ from muri_opt.systems.capacity.binding_in_sets import Binding, BindingInSets, ke
 from muri_opt.systems.capacity.free_capacity import Leftover
 from muri_opt.systems.capacity.gang_fit import fewest_nodes
 from muri_opt.systems.capacity.holders import Holders
-from muri_opt.systems.capacity.kind_rooms import KindRoom, KindRooms
+from muri_opt.systems.capacity.kind_rooms import KindRooms
 from muri_opt.systems.capacity.lacking_amounts import LackingAmounts
 from muri_opt.systems.capacity.quota_text import over_quota, quota_remedy, quota_text
 
@@ -40,6 +40,7 @@ class BindingRules:
             self._sets.look_at(jobs)
         else:
             some = [*jobs]
+            self._rooms.look_at(some)
             lacks = self._lacking.of_each(some, [self._rooms.of(job).free for job in some], [0] * len(some))
             self._lacks.update(zip(some, lacks, strict=True))
 
@@ -79,11 +80,11 @@ class BindingRules:
             said.append(quota)
             remedies.append(quota_remedy(left, over))
             reasons.append(WaitingReason.QUOTA)
-        nodes = fewest_nodes(self._round, job) if self.consolidates else len(kind.now)
-        fits = asks <= most and kind.nodes_needed(asks) <= nodes
+        nodes = fewest_nodes(self._round, job) if self.consolidates else len(left.gpus)
+        best = kind.most_on(nodes) if self.consolidates else kind.free
+        fits = asks <= min(most, best)
         if asks <= most and not fits:
-            best = int(kind.reach[:nodes].max(initial=0))
-            said.append(f"{free} of {self._total} are free" + self._short_of(job, kind, nodes, best) * (free > 0))
+            said.append(f"{free} of {self._total} are free" + self._short_of(job, nodes, best) * (free > 0))
             short = f"{asks - best} more GPU{'s' * (asks - best != 1)}"
             remedies.append(f"free {short}" if asks > free else f"free room for {short} where it can use them")
             reasons.append(WaitingReason.CAPACITY if asks > free else WaitingReason.FRAGMENTATION)
@@ -101,17 +102,20 @@ class BindingRules:
 
     def _over_quota(self, job: int, asks: int) -> tuple[int, str]:
         """Return how many of the GPUs of a job are above a quota, and in words which; 0 and nothing if none is."""
-        key = self._left.amounts.tenant.item(job), asks
+        tenant = self._left.amounts.tenant.item(job)
+        if self._left.borrowed is None and asks <= self._least_left.item(tenant):
+            return 0, ""
+        key = tenant, asks
         if key not in self._quotas:
             over = over_quota(self._left, job)
             self._quotas[key] = over, quota_text(self._round, self._left, job) if over else ""
         return self._quotas[key]
 
-    def _short_of(self, job: int, room: KindRoom, nodes: int, best: int) -> str:
+    def _short_of(self, job: int, nodes: int, best: int) -> str:
         """Return how many of the free GPUs the job could use, and what is in the way of the others."""
         if job not in self._lacks:
             self.look_at([job])
         words = [*self._lacks[job]]
-        if self.consolidates and nodes < len(room.now):
+        if self.consolidates and nodes < len(self._left.gpus):
             words.append(f"{best} on {nodes} node{'s' * (nodes != 1)}")
         return ", at most " + " and ".join(words) if words else ""

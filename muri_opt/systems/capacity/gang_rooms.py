@@ -12,7 +12,8 @@ from muri_opt.systems.capacity.free_capacity import Leftover
 from muri_opt.systems.capacity.gang_fit import place_gang
 from muri_opt.systems.capacity.held_parts import Parts
 from muri_opt.systems.capacity.known_parts import KnownParts
-from muri_opt.systems.capacity.room_sets import Kind, RoomSets
+from muri_opt.systems.capacity.node_looks import Kind
+from muri_opt.systems.capacity.room_sets import RoomSets
 
 
 class GangPlacer(Protocol):

@@ -13,17 +13,14 @@ import numpy as np
 
 from muri_opt.rounds.node_bits import EVERY_NODE, Bits, bits_of_each
 from muri_opt.systems.capacity.held_parts import Parts
+from muri_opt.systems.capacity.node_looks import Kind, NodeLooks
 
-Kind = tuple[int, int]
-"""Milli-CPUs and MiB with each GPU."""
 PartAmounts = tuple[int, int, int]
 """GPUs, milli-CPUs and MiB of a part that is on one node."""
 GPUS_ALONE: Final = (0, 0)
 FEW_NODES: Final = 160
 """Nodes with free GPUs up to which they are looked at one by one."""
 _NEVER: Final = 1 << 62
-_LOOKS: Final = 320
-"""Nodes that are looked at for a kind before it gets sets: to make these takes about as long."""
 
 
 class RoomSets:
@@ -41,10 +38,10 @@ class RoomSets:
         """Nodes of which something was taken, in turn."""
         self._seen: dict[Kind, int] = {}
         """How many of these changes the sets of each kind that was asked for know of."""
-        self._looked: dict[Kind, int] = {}
-        """How many nodes were looked at for a kind that has no sets."""
-        self._nodes: dict[int, list[int]] = {}
-        """The nodes among some, by their bits."""
+        self._looks = NodeLooks(self.free, self._changed)
+        """What is asked of kinds that have no sets."""
+        self._failed: dict[Kind, dict[Bits, int]] = {}
+        """The smallest share of each kind that found no room among some nodes: no larger one ever will."""
 
     @property
     def free(self) -> list[list[int]]:
@@ -61,6 +58,8 @@ class RoomSets:
 
     def room(self, kind: Kind, among: Bits = EVERY_NODE) -> int:
         """Return the largest share that jobs of a kind find room for, on nodes ``among`` some, as bits."""
+        if self._may_look(kind, among):
+            return self._looks.room(kind, among)
         sets = self._now(kind)
         if among == EVERY_NODE:
             return self._whole[kind]
@@ -68,7 +67,13 @@ class RoomSets:
 
     def has_room(self, kind: Kind, among: Bits) -> bool:
         """Return whether jobs of a kind find room for a GPU on nodes ``among`` some, as bits."""
+        if self._may_look(kind, among):
+            return self._looks.room(kind, among) > 0
         return any(nodes & among for nodes in self._now(kind).values())
+
+    def _may_look(self, kind: Kind, among: Bits) -> bool:
+        """Return whether to look at some nodes for a kind instead of at its sets, which it has none yet."""
+        return kind not in self._sets and self._looks.may(kind, among)
 
     def with_room(self, kinds: Sequence[Kind]) -> list[Bits]:
         """Return on which nodes there is room for a GPU of each kind, all at once."""
@@ -83,38 +88,23 @@ class RoomSets:
         They are in the first of some regions that holds it.
         """
         sets: Mapping[int, Bits] | None = None
+        failed = self._failed.setdefault(kind, {})
         for among in regions:
-            if among != EVERY_NODE and kind not in self._sets:
-                node = self._tightest_of_few(kind, gpus, among)
+            if failed.get(among, _NEVER) <= gpus:
+                continue
+            if self._may_look(kind, among):
+                node = self._looks.tightest(kind, gpus, among)
                 if node is not None:
                     return [(node, gpus)]
+                if self._looks.room(kind, among) < gpus:
+                    failed[among] = gpus
+                    continue
             sets = self._now(kind) if sets is None else sets
             parts = _best_among(sets, gpus, among)
             if parts is not None:
                 return parts
+            failed[among] = gpus
         return None
-
-    def _tightest_of_few(self, kind: Kind, gpus: int, among: Bits) -> int | None:
-        """Return the tightest node among some that holds a share, if they are few and were rarely looked at."""
-        if among not in self._nodes:
-            self._nodes[among] = [node for node in range(len(self._gpus)) if among >> node & 1]
-        nodes, looked = self._nodes[among], self._looked.get(kind, 0)
-        if looked + len(nodes) > _LOOKS:
-            return None
-        self._looked[kind] = looked + len(nodes)
-        free, cpus, memory, (milli, mib) = self._gpus, self._cpus, self._memory, kind
-        found, least = None, _NEVER
-        for node in nodes:
-            fits = free[node]
-            if fits < gpus:
-                continue
-            if milli and fits * milli > cpus[node]:
-                fits = cpus[node] // milli
-            if mib and fits * mib > memory[node]:
-                fits = memory[node] // mib
-            if gpus <= fits < least:
-                found, least = node, fits
-        return found
 
     def fit_parts(self, parts: Sequence[PartAmounts], among: Bits = EVERY_NODE) -> Parts | None:
         """Return a node with its GPUs for each part, or ``None``: the tightest nodes, the largest parts first.

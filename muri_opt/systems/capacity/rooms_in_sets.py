@@ -9,15 +9,15 @@ from itertools import chain
 
 import numpy as np
 
-from muri_opt.rounds.amounts import Ints, gpus_that_fit
+from muri_opt.rounds.amounts import Ints, gpus_that_fit, rooms_that_fit, unlike
 from muri_opt.rounds.eligibility import Bools
 from muri_opt.systems.capacity.node_sets import Demand
 from muri_opt.systems.capacity.shaped_fit import fit_in_sets
 
 Needs = tuple[int, int]
 """Milli-CPUs and MiB with each GPU."""
-_AT_ONCE = 512
-"""Needs and sets of nodes that are looked at together."""
+_AT_ONCE = 1 << 16
+"""Numbers, of nodes for needs, that are looked at together: what that needs stays in the processor's cache."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -33,7 +33,7 @@ class GangsInSets:
     shaped: Sequence[int]
     plain: Sequence[int]
     gpus: Ints
-    needs: Sequence[Needs]
+    needs: Ints
     kind: Ints
     inside: Bools
     row: Ints
@@ -89,12 +89,8 @@ class RoomsInSets:
         [6, 8]
         """
         kinds, kind = _numbered(needs)
-        found: list[int] = _summed(self._of_each(kinds), kind, inside, np.arange(len(kind))).tolist()
+        found: list[int] = gpus_inside(self._free, kinds, kind, inside, np.arange(len(kind))).tolist()
         return found
-
-    def _of_each(self, needs: Sequence[Needs]) -> Ints:
-        """Return how many GPUs fit on each node with each of the needs."""
-        return np.array([self.of(one) for one in needs], dtype=np.int64).reshape(len(needs), len(self._free[0]))
 
     def hold(self, gangs: GangsInSets) -> list[bool]:
         """Return whether gangs fit as their demands ask, on however many nodes; all at once.
@@ -108,8 +104,8 @@ class RoomsInSets:
         for at in gangs.shaped:
             found[at] = self.fewest_nodes(*gangs.asked[at]) is not None
         if gangs.plain:
-            rooms = self._of_each(gangs.needs)
-            most = np.maximum.reduceat(_summed(rooms, gangs.kind, gangs.inside, gangs.row), gangs.first)
+            room = gpus_inside(self._free, gangs.needs, gangs.kind, gangs.inside, gangs.row)
+            most = np.maximum.reduceat(room, gangs.first)
             for at, well in zip(gangs.plain, (most >= gangs.gpus).tolist(), strict=True):
                 found[at] = well
         return found
@@ -140,16 +136,38 @@ class RoomsInSets:
         return self._reaches[key][1]
 
 
-def _numbered(needs: Sequence[Needs]) -> tuple[list[Needs], Ints]:
+def _numbered(needs: Sequence[Needs]) -> tuple[Ints, Ints]:
     """Return the needs that differ, and which of them each is."""
     number = {one: place for place, one in enumerate(dict.fromkeys(needs))}
-    return [*number], np.array([number[one] for one in needs], dtype=np.int64)
+    return np.array([*number], dtype=np.int64).reshape(-1, 2), np.array([number[one] for one in needs], dtype=np.int64)
 
 
-def _summed(rooms: Ints, kind: Ints, inside: Bools, row: Ints) -> Ints:
-    """Return how many GPUs of the kind ``kind[u]`` fit on the nodes of the row ``row[u]`` in all."""
-    found = np.zeros(len(kind), dtype=np.int64)
-    for start in range(0, len(kind), _AT_ONCE):
-        some = slice(start, start + _AT_ONCE)
-        found[some] = np.einsum("us,us->u", rooms[kind[some]], inside[row[some]])
+def gpus_inside(free: tuple[Ints, Ints, Ints], needs: Ints, kind: Ints, inside: Bools, row: Ints) -> Ints:
+    """Return how many GPUs with the needs ``needs[kind[u]]`` fit on the nodes of the row ``row[u]`` in all.
+
+    ``free`` are the GPUs, milli-CPUs and MiB of each node.
+
+    >>> free, inside = (np.array([4, 2]), np.array([8, 1]), np.zeros(2)), np.array([[True, True], [False, True]])
+    >>> gpus_inside(free, np.array([[0, 0], [1, 0]]), np.array([0, 1, 1]), inside, np.array([0, 0, 1])).tolist()
+    [6, 5, 1]
+    """
+    if not len(kind):
+        return np.zeros(0, dtype=np.int64)
+    least = (1, *needs.min(axis=0).tolist())
+    has_room = np.all([has >= one for has, one in zip(free, least, strict=True)], axis=0)
+    nodes = np.flatnonzero(has_room)  # few in a cluster that is full; in one that is empty most are alike
+    differ, alike = unlike(np.column_stack(free)[nodes])
+    gpus, cpus, memory = differ.T
+    are = np.zeros((len(nodes), len(differ)))
+    are[np.arange(len(nodes)), alike] = 1
+    there = (inside[:, nodes].astype(np.float64) @ are).astype(np.int64)  # how many nodes of each kind are in each row
+    if len(needs) * len(inside) <= len(kind):
+        every: Ints = np.maximum(rooms_that_fit(needs, gpus, cpus, memory), 0) @ there.T
+        return every[kind, row]
+    found, step = np.zeros(len(kind), dtype=np.int64), max(1, _AT_ONCE // max(1, len(differ)))
+    for start in range(0, len(kind), step):
+        some = slice(start, start + step)
+        kinds, of = np.unique(kind[some], return_inverse=True)
+        rooms = np.maximum(rooms_that_fit(needs[kinds], gpus, cpus, memory), 0)
+        found[some] = np.einsum("us,us->u", rooms[of], there[row[some]])
     return found

@@ -9,8 +9,9 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
-from muri_opt.rounds.amounts import Ints, gpus_that_fit, unlike
+from muri_opt.rounds.amounts import Ints, unlike
 from muri_opt.rounds.free_capacity import FreeCapacity
+from muri_opt.systems.capacity.rooms_in_sets import gpus_inside
 from muri_opt.systems.joint.group_value import Group, Place
 from muri_opt.systems.joint.models import Models
 from muri_opt.systems.joint.places import free_beside
@@ -73,13 +74,11 @@ class JobsWithRoom:
 
     def _most(self, free: FreeCapacity) -> Ints:
         """Return the most GPUs that each of the jobs that differ could have in one region."""
-        left = free.gpus, free.cpus, free.memory
-        room = [np.maximum(gpus_that_fit((cpus, memory), *left), 0) for cpus, memory in self.needs.tolist()]
-        rooms = np.array(room, dtype=np.int64).reshape(len(room), len(free.gpus)) @ self.inside.T
         if not len(self.first):
             return self.first
-        sizes = np.diff(self.first, append=len(self.regions))
-        return np.maximum.reduceat(rooms[np.repeat(self.need, sizes), self.regions], self.first)
+        need = np.repeat(self.need, np.diff(self.first, append=len(self.regions)))
+        room = gpus_inside((free.gpus, free.cpus, free.memory), self.needs, need, self.inside, self.regions)
+        return np.maximum.reduceat(room, self.first)
 
 
 def _run_by_plans(models: Models) -> Ints:

@@ -16,6 +16,7 @@ from muri_opt.systems.joint.job_model import Floats
 from muri_opt.systems.joint.models import Models
 from muri_opt.systems.joint.regions import Regions
 from muri_opt.systems.joint.rules import JointRules
+from muri_opt.systems.joint.spots import Spots
 from muri_opt.systems.joint.worth import Worth
 
 _GRID = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512)
@@ -34,9 +35,9 @@ class Offers:
     groups are looked at with first, at the places ``grid`` among the counts; ``stages[r, t, k]`` the time of stage r of
     model t on ``counts[k]`` GPUs, infinite where it cannot have them. ``charge[j]`` is what job j pays for each of its
     GPUs besides, where a quota binds. Of equal ones the first ``submitted`` comes first. Where jobs ask for certain
-    nodes, those of the spots j and k may share if ``meet[j, k]``; if ``nested[j, k]`` they may do so wherever one of
-    them may be alone. Job i has ``spot[i]``; spots of near numbers suit each other. Offers are ``full`` if nobody runs
-    faster in a group than alone, and ``rough`` if they are for few numbers of GPUs, to be looked at again for all.
+    nodes, ``spots`` say who may share, or may do so if ``confined`` wherever one of them may be alone. Offers are
+    ``full`` if nobody runs faster in a group than alone, and ``rough`` if they are for few numbers of GPUs, to be
+    looked at again for all.
     """
 
     kind: Ints
@@ -50,11 +51,10 @@ class Offers:
     most_jobs: int
     charge: Floats
     submitted: Floats
-    spot: Ints
-    meet: NDArray[np.bool_] | None
-    nested: NDArray[np.bool_] | None
+    spots: Spots
     full: bool
     rough: bool
+    confined: bool = False
 
     @classmethod
     def of(cls, round_: Round, models: Models, worth: Worth, rules: JointRules, *, rough: bool = False) -> Offers:
@@ -66,9 +66,6 @@ class Offers:
         counts = np.append(0, grid if rough else models.counts)
         period = models.period.take(counts, axis=1).astype(np.float64)
         period[period == 0] = np.inf
-        regions = Regions.of(round_)
-        line = regions.line
-        spot = np.argsort(line)
         return cls(
             kind=models.kind,
             work=worth.work.astype(np.float64) / worth.unit,
@@ -81,12 +78,15 @@ class Offers:
             most_jobs=rules.most_jobs(len(round_.resources)),
             charge=np.zeros(len(models)),
             submitted=np.array([job.submitted or 0.0 for job in round_.jobs]),
-            spot=spot[regions.kind],
-            meet=regions.together[np.ix_(line, line)] if regions.are_asked else None,
-            nested=regions.nested[np.ix_(line, line)] if regions.are_asked else None,
+            spots=Spots(Regions.of(round_)),
             full=rules.full,
             rough=rough,
         )
+
+    @property
+    def meet(self) -> NDArray[np.bool_] | None:
+        """Which spots may share; ``None`` for all."""
+        return self.spots.nested if self.confined else self.spots.meet
 
     @property
     def sizes(self) -> Ints:
@@ -121,7 +121,7 @@ class Offers:
         """
         both = able[:, :, None] & able[:, None, :]
         if self.meet is not None:
-            spot = self.spot[jobs]
+            spot = self.spots.of_job[jobs]
             both &= self.meet.ravel().take((len(self.meet) * spot)[:, :, None] + spot[:, None, :])
         work = self.work[jobs].astype(np.float32)
         together = work[:, :, None] + work[:, None, :]
@@ -187,8 +187,9 @@ class Offers:
         work = self.work[cores].sum(axis=2)[:, :, None] + self.work[others][:, None, :]
         value: Floats = work[:, :, None, :] / period
         if self.meet is not None:
-            with_all = self.meet[self.spot[cores]].all(axis=2)  # which spots all members of a core can share with
-            meet = np.take_along_axis(with_all, self.spot[others][:, None, :], axis=2)
+            spot = self.spots.of_job
+            with_all = self.meet[spot[cores]].all(axis=2)  # which spots all members of a core can share with
+            meet = np.take_along_axis(with_all, spot[others][:, None, :], axis=2)
             value *= meet[:, :, None, :]
         if self.charge.any():
             charge = self.charge[cores].sum(axis=2)[:, :, None] + self.charge[others][:, None, :]

@@ -97,8 +97,8 @@ class _Placing:
         self._kind_of: list[tuple[int, int]] = list(zip(amounts.c.tolist(), amounts.m.tolist(), strict=True))
         self._counts: dict[tuple[int, ...], list[int]] = {}
         """GPU counts by the models of a group, descending."""
-        self._reaches: dict[tuple[Region, ...], int] = {}
-        """How many GPUs the nodes of regions have."""
+        self._reaches: dict[int | tuple[Region, ...], int] = {}
+        """How many GPUs the nodes of regions have, or those where jobs alone of a kind may start."""
         self._unions: dict[tuple[Region, ...], Region] = {}
         self._full: set[Spot] = set()
         """Needs and regions of jobs for which no GPU is left there: it stays so, as room only shrinks."""
@@ -117,10 +117,11 @@ class _Placing:
         """Return how many GPUs there are where a group may start, where that is not anywhere."""
         if not self._asked:
             return 0
-        regions = self._regions.of_group(group)
-        if regions not in self._reaches:
-            self._reaches[regions] = sum([self._empty.room(GPUS_ALONE, region) for region in regions])
-        return self._reaches[regions]
+        of_group = self._regions.of_group
+        key = self._regions.kinds[group[0]] if len(group) == 1 else of_group(group)
+        if key not in self._reaches:
+            self._reaches[key] = sum([self._empty.room(GPUS_ALONE, region) for region in of_group(group)])
+        return self._reaches[key]
 
     def hardest(self, group: Group, gpus: int) -> tuple[bool, bool]:
         """Return what to sort groups by before their size: plans, and powers of two."""

@@ -132,7 +132,7 @@ def _at_once(offers: Offers, order: Ints, alone: Floats, gpus: int, dearer: floa
     never = np.flatnonzero(alone[np.arange(len(order)), wanted] <= 0)
     wanted[never] = (alone[never, 1:] / offers.counts[1:]).argmax(axis=1) + 1
     members = 2 if np.median(offers.charge[order]) > cheapest else offers.most_jobs
-    coarse = replace(offers, grid=offers.coarse_grid, meet=offers.nested, most_jobs=members)
+    coarse = replace(offers, grid=offers.coarse_grid, confined=True, most_jobs=members)
     gained = np.zeros(len(offers.kind))
     gained[order] = np.maximum(0.0, profit.max(axis=1))
     reach = Reach.at(price, coarse, rows_of_similar_periods(offers, order, wanted), gained)
@@ -153,11 +153,12 @@ def rows_of_similar_periods(offers: Offers, order: Ints, wanted: Ints) -> Ints:
     together, of these those that ask for the same nodes, in the order that they have.
     """
     period = np.floor(-np.log2(offers.rate[offers.kind[order], wanted]))
-    if offers.meet is not None:
-        period = period * len(offers.meet) + offers.spot[order]
+    nested = offers.spots.nested
+    if nested is not None:
+        period = period * len(nested) + offers.spots.of_job[order]
     fewer = int(offers.charge.any())
     if offers.rough:
-        fewer += 1 if offers.nested is None or 2 * offers.nested.mean() > 1 else 2
+        fewer += 1 if nested is None or 2 * nested.mean() > 1 else 2
     width = max(1, min(_SMALLER_BLOCKS[min(fewer, 2)], len(order)))
     line = np.append(order[np.argsort(period, kind="stable")], np.full(-len(order) % width, -1, dtype=np.int64))
     return line.reshape(-1, width)
