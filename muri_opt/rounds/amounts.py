@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from muri_opt.rounds.borrowing import Borrowing
 from muri_opt.rounds.cluster import Cluster
 from muri_opt.rounds.job import Job
-from muri_opt.rounds.quantities import mebibytes, milli_cpus
+from muri_opt.rounds.quantities import MIB_PER_GIB, MILLI_PER_CPU, mebibytes, milli_cpus
 from muri_opt.rounds.tenant_tree import lines_above
 
 Ints = NDArray[np.int64]
@@ -49,10 +49,9 @@ class Amounts:
         """Return the arrays of a cluster and its jobs."""
         nodes, lines = cluster.nodes, lines_above(cluster.tenants)
         place = {tenant.id: position for position, tenant in enumerate(cluster.tenants)}
-        asks = list(map(_asked, jobs))
-        kinds = {one: number for number, one in enumerate(set(asks))}  # most jobs ask for what others ask
-        needs = np.array([(one[0], *_with_each_gpu(*one)) for one in kinds], dtype=np.int64).reshape(-1, 3)
-        g, c, m = needs.T[:, [kinds[one] for one in asks]]
+        asks = np.array([*map(_asked, jobs)], dtype=np.float64).reshape(-1, 3)  # not a number where it is not said
+        g = asks[:, 0].astype(np.int64)
+        c, m = (_with_each_gpu(of_all, g) for of_all in (asks[:, 1] * MILLI_PER_CPU, asks[:, 2] * MIB_PER_GIB))
         return cls(
             g=g,
             c=c,
@@ -125,13 +124,10 @@ def unlike(rows: Ints) -> tuple[Ints, Ints]:
     return rows[first], alike
 
 
-def _with_each_gpu(gpus: int, cpus: float | None, memory_gib: float | None) -> tuple[int, int]:
-    """Return the milli-CPUs and MiB that go with each GPU of a job."""
-    return _per_gpu(milli_cpus(cpus or 0.0), gpus), _per_gpu(mebibytes(memory_gib or 0.0), gpus)
-
-
-def _per_gpu(total: int, gpus: int) -> int:
-    return -(-total // gpus) if gpus else total
+def _with_each_gpu(of_all: NDArray[np.float64], gpus: Ints) -> Ints:
+    """Return the milli-CPUs or MiB that go with each GPU of a job, in whole ones: what all of them need, divided."""
+    total = np.rint(np.nan_to_num(of_all)).astype(np.int64)
+    return np.where(gpus > 0, -(-total // np.maximum(gpus, 1)), total)
 
 
 def _ints(values: Iterable[int]) -> Ints:

@@ -43,6 +43,16 @@ def rows_of_bits(sets: Sequence[Bits], nodes: int) -> NDArray[np.bool_]:
     return np.unpackbits(packed, axis=1, count=nodes, bitorder="little").astype(np.bool_)
 
 
+def nodes_of(some: Bits, nodes: int) -> NDArray[np.int64]:
+    """Return which of so many nodes are in a set; any others are left out.
+
+    >>> nodes_of(5, 4).tolist(), nodes_of(EVERY_NODE, 2).tolist()
+    ([0, 2], [0, 1])
+    """
+    written = (some & (1 << nodes) - 1).to_bytes(-(-nodes // 8), "little")
+    return np.unpackbits(np.frombuffer(written, dtype=np.uint8), bitorder="little").nonzero()[0]
+
+
 def words_of(rows: NDArray[np.bool_]) -> NDArray[np.uint64]:
     """Return ``[w, u]``, the w-th 64 nodes of row u as the bits of a word.
 

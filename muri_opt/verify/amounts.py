@@ -17,6 +17,8 @@ Sizes = tuple[int, int, int]
 """GPUs, milli-CPUs and MiB."""
 NO_LIMIT = 1 << 62
 """What a node has of CPUs or memory that it does not limit: more than anything can take."""
+_FEW_ROOMS = 64
+"""Different rooms up to which they are looked at one by one."""
 _LARGEST_WORD = 1 << 63
 _FLOAT_DIGITS = 800
 """Binary digits of numbers that floats hold, with those of a factor beside them."""
@@ -160,6 +162,8 @@ class CountedRooms:
 
     def __init__(self, rooms: Iterable[Room]) -> None:
         self._rooms = Counter([room for room in rooms if room.gpus > 0])  # no other takes a gang
+        self._sizes = np.array([room.sizes for room in self._rooms], dtype=np.int64).reshape(-1, 3).T
+        self._nodes = np.array([*self._rooms.values()], dtype=np.int64)
         self._known: dict[tuple[int, int], Counter[int]] = {}
 
     def holding(self, need: Need) -> Counter[int]:
@@ -167,8 +171,21 @@ class CountedRooms:
         key = need.milli, need.mebibytes
         found = self._known.get(key)
         if found is None:
-            found = self._known[key] = holding_nodes(self._rooms, whole(need))
+            many = len(self._nodes) > _FEW_ROOMS
+            found = self._known[key] = self._of_many(*key) if many else holding_nodes(self._rooms, whole(need))
         return found
+
+    def _of_many(self, milli: int, mebibytes: int) -> Counter[int]:
+        """Return the same as :func:`holding_nodes`, where nodes have very many different rooms: all at once."""
+        holds, *others = self._sizes
+        for has, each in zip(others, (milli, mebibytes), strict=True):
+            if each:
+                holds = np.minimum(holds, has // each)
+        line = np.argsort(holds, kind="stable")
+        first = np.flatnonzero(np.diff(holds[line], prepend=-NO_LIMIT))
+        nodes = np.add.reduceat(self._nodes[line], first)
+        each_most = zip(holds[line[first]].tolist(), nodes.tolist(), strict=True)
+        return Counter({most: count for most, count in each_most if most > 0})
 
     def fewest(self, need: Need) -> int | None:
         """Return on how few nodes a gang fits, or ``None`` where it does not."""

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 
 from muri_opt.rounds.amounts import Ints, gpus_that_fit
-from muri_opt.rounds.node_bits import Bits, rows_of_bits
+from muri_opt.rounds.node_bits import Bits, nodes_of
 
 Kind = tuple[int, int]
 """Milli-CPUs and MiB with each GPU."""
+_NEVER: Final = 1 << 62
 _FEW: Final = 40
 """Nodes up to which they are looked at one by one."""
 _AT_ONCE: Final = 16
@@ -22,11 +21,10 @@ _LOOKS: Final = 320
 takes about as long."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _Nodes:
+class _Nodes(NamedTuple):
     """Nodes by number, in a list and as an array, and what a look at them takes."""
 
-    listed: Sequence[int]
+    listed: list[int]
     places: Ints
     cost: int
 
@@ -60,10 +58,11 @@ class NodeLooks:
         nodes = self._among(among)
         if len(nodes.listed) > _FEW:
             fits = self._fits(kind, nodes.places)
-            able = np.flatnonzero(fits >= gpus)
-            return nodes.listed[able[fits[able].argmin()]] if len(able) else None
+            room = np.where(fits < gpus, _NEVER, fits)
+            at = int(room.argmin())
+            return None if room[at] == _NEVER else nodes.listed[at]
         (free, cpus, memory), (milli, mib) = self._free, kind
-        found, least = None, None
+        found, least = None, _NEVER
         for node in nodes.listed:
             fit = free[node]
             if fit < gpus:
@@ -72,7 +71,7 @@ class NodeLooks:
                 fit = cpus[node] // milli
             if mib and fit * mib > memory[node]:
                 fit = memory[node] // mib
-            if gpus <= fit and (least is None or fit < least):
+            if gpus <= fit < least:
                 found, least = node, fit
         return found
 
@@ -95,10 +94,9 @@ class NodeLooks:
 
     def _among(self, among: Bits) -> _Nodes:
         if among not in self._nodes:
-            places = rows_of_bits([among], len(self._free[0]))[0].nonzero()[0]
-            few = len(places) <= _FEW
-            cost = len(places) if few else _FEW + len(places) // _AT_ONCE
-            self._nodes[among] = _Nodes(listed=places.tolist(), places=places, cost=cost)
+            places = nodes_of(among, len(self._free[0]))
+            cost = len(places) if len(places) <= _FEW else _FEW + len(places) // _AT_ONCE
+            self._nodes[among] = _Nodes(places.tolist(), places, cost)
         return self._nodes[among]
 
     def _fits(self, kind: Kind, places: Ints) -> Ints:

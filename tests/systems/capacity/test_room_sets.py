@@ -1,5 +1,6 @@
 """Room by kinds of jobs, as bit sets: the same nodes as are found by looking at all of them."""
 
+from functools import partial
 from random import Random
 
 import numpy as np
@@ -13,12 +14,17 @@ from muri_opt.systems.capacity.node_fit import best_fit
 from muri_opt.systems.capacity.room_sets import FEW_NODES, RoomSets
 
 
+@pytest.mark.parametrize("many", [False, True])
 @pytest.mark.parametrize("nodes", [3, FEW_NODES - 1, 2 * FEW_NODES])
-def test_the_same_nodes_are_found_as_by_looking_at_all(nodes: int) -> None:
+def test_the_same_nodes_are_found_as_by_looking_at_all(nodes: int, many: bool) -> None:
     draw = Random(nodes)
     for _ in range(6):
         free = np.array([[draw.randint(0, 8), draw.randint(0, 40), draw.randint(0, 60)] for _ in range(nodes)]).T
-        sets, kinds = RoomSets(*free.tolist()), [(draw.randint(0, 8), draw.randint(0, 9)) for _ in range(4)]
+        of = (31, 29) if many else (8, 9)  # nearly every job needs something else, or many need the same
+        sets, kinds = (
+            RoomSets(*free.tolist()),
+            [tuple(map(partial(draw.randint, 0), of)) for _ in range(999 if many else 4)],
+        )
         found = 0
         while found < 4 * nodes:
             kind, gpus = draw.choice(kinds), draw.choice([1, 1, 2, 3, 8, 16])
@@ -85,16 +91,20 @@ def test_parts_of_plans_are_on_the_tightest_nodes_that_have_room(nodes: int) -> 
     assert placed > 6
 
 
+@pytest.mark.parametrize("many", [4, 400])
 @pytest.mark.parametrize("nodes", [3, 40, 2 * FEW_NODES])
-def test_the_first_region_that_holds_a_share_gives_it(nodes: int) -> None:
+def test_the_first_region_that_holds_a_share_gives_it(nodes: int, many: int) -> None:
     draw, found = Random(nodes), 0
     for _ in range(3):
         free = np.array([[draw.randint(0, 8), draw.randint(0, 40), draw.randint(0, 60)] for _ in range(nodes)]).T
-        sets, kinds = RoomSets(*free.tolist()), [(draw.randint(0, 8), draw.randint(0, 9)) for _ in range(4)]
+        sets, kinds = RoomSets(*free.tolist()), [(draw.randint(0, 8), draw.randint(0, 9)) for _ in range(many)]
         for turn in range(max(nodes, 20)):
             kind, gpus = draw.choice(kinds), draw.choice([1, 1, 2, 3, 8, 16])
             regions = [draw.choice([EVERY_NODE, draw.getrandbits(nodes)]) for _ in range(draw.randint(0, 3))]
             room = np.maximum(gpus_that_fit(kind, *free), 0)
+            assert [sets.room(kind, one) for one in regions] == [
+                int(room @ rows_of_bits([one], nodes)[0]) for one in regions
+            ]
             if turn % 16 == 0:
                 assert sets.with_room(kinds) == [bits_of(gpus_that_fit(one, *free) > 0) for one in kinds]
             shares = [best_fit(np.where(rows_of_bits([one], nodes)[0], room, 0), gpus) for one in regions]
