@@ -72,6 +72,17 @@ class Asked:
         able = number is not None and number <= min(self.most, gpus, _at_least(holding, 1))
         return number if able else None
 
+    def most_among(self, holding: Mapping[int, int]) -> int:
+        """Return how many GPUs could be on nodes of one part, counted like that; 0 where it has too few nodes.
+
+        Any number could be from ``fewest`` on, for a job that does not ask for equally many on each node.
+        """
+        left, most = self.most, 0
+        for gpus in sorted(holding, reverse=True):
+            used = min(left, holding[gpus])
+            left, most = left - used, most + used * gpus
+        return most if _at_least(holding, 1) >= self.fewest else 0
+
 
 def _at_least(holding: Mapping[int, int], gpus: int) -> int:
     """Return how many nodes hold so many GPUs or more."""

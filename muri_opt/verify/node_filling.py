@@ -12,10 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from muri_opt.verify.amounts import NO_LIMIT, Sizes, minus
+from muri_opt.verify.fractional_filling import fractional_profit
+from muri_opt.verify.node_items import Item, undominated
 
 Ints = NDArray[np.int64]
 MOST_CELLS = 400_000
 """Cells of the largest grid; a finer one is made coarser."""
+ROUGH_CELLS = 1_000
+"""Cells of a grid that is made coarser: beside it there is the bound of fractions, which is nearly always better."""
 MOST_STEPS = 2_000_000_000
 """Cells looked at for all nodes of a round; where finer grids would take more, they are made coarser."""
 MOST_REPEATED = 400_000_000
@@ -30,20 +34,10 @@ MOST_KEPT = 1 << 22
 """Cells of the tables of all nodes that are kept to look at nodes together."""
 MOST_TOGETHER = 1 << 16
 """Cells of tables that are filled together: as many as are near to the processor."""
-BLOCK = 128
-"""Items that are compared with each other at once."""
 MOST_ROOMS = 8
 """Rooms of nodes of one kind that each have a table of their own."""
 _BITS = 62
 """Sums of profits stay below two to this power: they must fit machine words."""
-
-
-class Item(NamedTuple):
-    """A part that a job may have on a node: what it takes, and its profit, above 0."""
-
-    job: int
-    sizes: Sizes
-    profit: int
 
 
 class Spot(NamedTuple):
@@ -128,17 +122,35 @@ def _worthwhile(items: Iterable[Item], room: Sizes, shift: int) -> Iterator[Item
 def most_profits(spots: Sequence[Spot], items: Sequence[Item], *, share: int = 1, cells: int = MOST_CELLS) -> list[int]:
     """Return, for each spot, at least the most profit of items and its extras within its room.
 
-    A job counts once. The answer is exact where the grid is: sizes are rounded down where theirs would be too large.
-    Where too many spots have extras, a job may count twice, once as an extra: a larger answer, never less.
-    ``share`` says how many calls must do with the work that is allowed to one round, and ``cells`` how fine the grid is
-    at most.
+    A job counts once. The answer is exact where the grid is; where that would be too large, it is the better one of two
+    bounds: of sizes that are rounded down, and of parts of which fractions may be taken. Where too many spots have
+    extras, a job may count twice, once as an extra: a larger answer, never less. ``share`` says how many calls must do
+    with the work that is allowed to one round, and ``cells`` how fine the grid is at most.
     """
     own = [item for spot in spots for item in spot.extras]
     room = _extreme(max, [spot.room for spot in spots])
-    kept = undominated(room, items, _extreme(min, {item.sizes for item in (*items, *own)} or {(1, 0, 0)}))
+    kept = _undominated(room, items, own)
     all_items = [*kept, *own]
     limit = max(1, min(cells, MOST_STEPS // (share * max(1, len(all_items)))))
     grid = _Grid.of(room, _extreme(min, [spot.room for spot in spots]), all_items, limit)
+    if grid.exact:
+        return _filled_spots(grid, spots, kept, share)
+    rough = grid.coarser(ROUGH_CELLS)
+    found = _filled_spots(rough, spots, _undominated(room, map(rough.rounded, kept), map(rough.rounded, own)), share)
+    return [
+        min(profit, fractional_profit(spot.room, [*_worthwhile((*kept, *spot.extras), spot.room, 0)]))
+        for profit, spot in zip(found, spots, strict=True)
+    ]
+
+
+def _undominated(room: Sizes, items: Iterable[Item], own: Iterable[Item]) -> list[Item]:
+    """Return those of the items that may be needed, beside any that some nodes have of their own."""
+    every = [*items]
+    return undominated(room, every, _extreme(min, {item.sizes for item in (*every, *own)} or {(1, 0, 0)}))
+
+
+def _filled_spots(grid: _Grid, spots: Sequence[Spot], kept: Sequence[Item], share: int) -> list[int]:
+    """Return the most profit of each spot that cells of a grid allow."""
     repeats = share * len(kept) * sum(1 for spot in spots if spot.extras)
     again = (grid.cells + LEAST_WORK) * repeats <= MOST_REPEATED
     groups, added = _by_job(kept), [_by_job(spot.extras) for spot in spots]
@@ -170,6 +182,7 @@ class _Grid(NamedTuple):
     axes: tuple[int, ...]
     units: tuple[int, ...]
     shape: tuple[int, ...]
+    exact: bool
 
     @classmethod
     def of(cls, room: Sizes, least: Sizes, items: Sequence[Item], limit: int) -> _Grid:
@@ -180,15 +193,27 @@ class _Grid(NamedTuple):
         axes = [0, *(axis for axis in (1, 2) if least[axis] < totals[axis] and _binds(room[0], least, sizes, axis))]
         units = [max(1, gcd(*(size[axis] for size in sizes))) for axis in axes]
         shape = [has[axis] // unit + 1 for axis, unit in zip(axes, units, strict=True)]
+        return cls(tuple(axes), tuple(units), tuple(shape), exact=True).coarser(limit)
+
+    def coarser(self, limit: int) -> _Grid:
+        """Return a grid of at most so many cells, by larger units of the resource that has most of them."""
+        units, shape = list(self.units), list(self.shape)
         while prod(shape) > limit:
             longest = shape.index(max(shape))
             units[longest] *= 2
-            shape[longest] = has[axes[longest]] // units[longest] + 1
-        return cls(tuple(axes), tuple(units), tuple(shape))
+            shape[longest] = -(-shape[longest] // 2)  # of as many whole units as before, two are one
+        return self._replace(units=tuple(units), shape=tuple(shape), exact=self.exact and prod(self.shape) <= limit)
 
     @property
     def cells(self) -> int:
         return prod(self.shape)
+
+    def rounded(self, item: Item) -> Item:
+        """Return an item with sizes in whole units, and none of what cannot run short."""
+        sizes = [0, 0, 0]
+        for axis, unit in zip(self.axes, self.units, strict=True):
+            sizes[axis] = item.sizes[axis] // unit * unit
+        return item._replace(sizes=(sizes[0], sizes[1], sizes[2]))
 
     def empty(self) -> Ints:
         return np.zeros(self.shape, dtype=np.int64)
@@ -198,9 +223,9 @@ class _Grid(NamedTuple):
 
         What was there is one table, or several: all axes but the first ones are of tables.
         """
-        table, room = before, np.empty_like(before)
+        table, room = before.copy(), np.empty_like(before)
         for group in groups:
-            after = table.copy()
+            after = table if len(group) == 1 else table.copy()  # sums are made before any takes a place
             for item in group:
                 sizes = self._cell(item.sizes)
                 ends = zip(self.shape, sizes, strict=True)
@@ -340,45 +365,6 @@ def _extreme(which: Callable[[Iterable[int]], int], rooms: Iterable[Sizes]) -> S
     """Return the largest, or the smallest, amount of each resource."""
     gpus, milli, mebibytes = map(which, zip(*rooms, strict=True))
     return gpus, milli, mebibytes
-
-
-def undominated(room: Sizes, items: Sequence[Item], smallest: Sizes) -> list[Item]:
-    """Return items among which is a best choice: for what is left out, something no larger and no worse is free.
-
-    An item of the same job that takes no more and brings no less is always free. So is one of some other job if there
-    are more such jobs than parts fit beside the item; every part takes at least ``smallest`` of each resource.
-    """
-    ordered = sorted(items, key=lambda item: (-item.profit, item.sizes, item.job))
-    beside = {sizes: _beside(room, sizes, smallest) for sizes in {item.sizes for item in items}}
-    rare, kept = list(_rare(ordered, beside)), list[Item]()
-    for start in range(0, len(rare), BLOCK):
-        block, before = rare[start : start + BLOCK], len(kept)
-        known = [*kept, *block]
-        jobs, sizes = np.array([item.job for item in known]), np.array([item.sizes for item in known])
-        below: NDArray[np.bool_] = np.all(sizes <= sizes[before:, None], axis=2)
-        there = np.arange(len(known)) < before
-        for place, item in enumerate(block):
-            better = set(jobs[below[place] & there].tolist())
-            if item.job not in better and len(better) <= beside[item.sizes]:
-                there[before + place] = True
-                kept.append(item)
-    return kept
-
-
-def _rare(ordered: Sequence[Item], beside: Mapping[Sizes, int]) -> Iterator[Item]:
-    """Yield the items that few jobs have of the same size with no less profit: the same rule, quicker by far."""
-    owners: dict[Sizes, set[int]] = {}
-    for item in ordered:
-        jobs = owners.setdefault(item.sizes, set())
-        if item.job not in jobs and len(jobs) <= beside[item.sizes]:
-            jobs.add(item.job)
-            yield item
-
-
-def _beside(room: Sizes, sizes: Sizes, smallest: Sizes) -> int:
-    """Return how many parts, at most, fit on the node beside one; no limit where parts may take nothing."""
-    left = zip(room, sizes, smallest, strict=True)
-    return min(((has - takes) // least for has, takes, least in left if least), default=NO_LIMIT)
 
 
 def _by_job(items: Iterable[Item]) -> dict[int, list[Item]]:

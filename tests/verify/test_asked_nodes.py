@@ -103,6 +103,21 @@ def test_fewest_nodes():
     assert len(seen) > 8
 
 
+def test_most_gpus_inside_a_part():
+    """Any number of GPUs from the fewest nodes on: up to the most of which each could be somewhere."""
+    seen = set()
+    for seed in range(400):
+        drawn = random.Random(seed)
+        holding = {gpus: drawn.randint(1, 3) for gpus in drawn.sample(range(1, 9), drawn.randint(0, 3))}
+        fewest = drawn.randint(1, 4)
+        most = drawn.randint(fewest, 6)
+        asked = Asked(parts=((),), fewest=fewest, most=most, even=False, home=None, must=False)
+        could = [gpus for gpus in range(1, 80) if asked.nodes_among(holding, gpus) is not None]
+        assert could == [*range(fewest, asked.most_among(holding) + 1)]
+        seen.add(bool(could))
+    assert seen == {True, False}
+
+
 def test_nodes_that_are_added_count_too():
     asked = Asked(parts=((0,),), fewest=1, most=4, even=False, home=None, must=False)
     rooms = [Room(2, None, None)]

@@ -9,9 +9,10 @@ import pytest
 from hypothesis import event, given, strategies as st
 from more_examples import more_examples
 
-from muri_opt.verify import node_filling
+from muri_opt.verify import node_filling, node_items
 from muri_opt.verify.amounts import NO_LIMIT, Sizes
-from muri_opt.verify.node_filling import Item, Spot, most_profits, profit_of_nodes, profit_of_room, undominated
+from muri_opt.verify.node_filling import Spot, most_profits, profit_of_nodes, profit_of_room
+from muri_opt.verify.node_items import Item, undominated
 
 SIZES = st.tuples(st.integers(0, 4), st.sampled_from([0, 5, 10, 15, 31]), st.sampled_from([0, 1, 6, 7]))
 ROOMS = st.tuples(
@@ -80,7 +81,7 @@ def test_less_work_never_finds_less(room: Sizes, some: list[Item], extras: list[
 def test_what_is_left_out_was_not_needed(room: Sizes, some: list[Item], block: int) -> None:
     smallest = (int(all(item.sizes[0] for item in some)), 0, 0)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(node_filling, "BLOCK", block)  # items are compared one by one, or many at once
+        patch.setattr(node_items, "BLOCK", block)  # items are compared one by one, or many at once
         kept = undominated(room, some, smallest)
     assert kept == undominated(room, some, smallest)
     assert set(kept) <= set(some)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from muri_opt.errors import RefusalError
 from muri_opt.rounds import INFORMATION, Job, Round
 from muri_opt.verify.afs.value import Elastic
-from muri_opt.verify.amounts import NO_LIMIT, Need, Room, empty_rooms, need_of, times
+from muri_opt.verify.amounts import CountedRooms, Need, empty_rooms, need_of, times
 from muri_opt.verify.demands import Asked, asked_of, is_lost
 from muri_opt.verify.option_search import Option
 
@@ -50,14 +50,15 @@ class SharePlaces:
     @classmethod
     def of(cls, round_: Round, elastic: Elastic) -> SharePlaces:
         """Return the places of a round's shares; ``elastic`` says whether they must divide or fill nodes."""
-        everywhere = (tuple(range(len(round_.cluster.nodes))),)
+        nodes = len(round_.cluster.nodes)
+        everywhere = (tuple(range(nodes)),)
         all_asked = asked_of(round_)
         found = []
         for job in round_.jobs:
             most = None if job.nodes is None else job.nodes.most
-            mine = Asked(parts=everywhere, fewest=1, most=NO_LIMIT, even=False, home=None, must=False)
+            mine = Asked(parts=everywhere, fewest=1, most=nodes, even=False, home=None, must=False)
             if all_asked is not None:
-                mine = replace(all_asked[job.id], most=NO_LIMIT if most is None else most, must=False)
+                mine = replace(all_asked[job.id], most=nodes if most is None else min(most, nodes), must=False)
             found.append(replace(mine, home=_home(round_, job)))
         return cls(round_=round_, elastic=elastic, asked=found)
 
@@ -69,12 +70,13 @@ class SharePlaces:
         found = []
         for gpus, kept in table.items():
             at_home = asked.home is not None and sum(asked.home.values()) == gpus
-            if kept > 0 and asked.home is not None and at_home and self._packs(len(asked.home), gpus):
+            shaped = self._shaped(asked, gpus)
+            if kept > 0 and asked.home is not None and at_home and len(asked.home) <= self._most_nodes(gpus):
                 found.append(Option(kept, unit, gpus, gpus, len(asked.home), home=asked.home))
             value = changed[gpus]
             for part in map(frozenset, asked.parts if value > 0 else ()):
-                if asked.even or self.elastic.by_node:
-                    numbers = [n for n in self._numbers(asked, gpus) if self._packs(n, gpus)]
+                if shaped.even:
+                    numbers = shaped.counts(gpus)
                     found += [Option(value, times(unit, gpus // n), n, 1, n, among=part, least=n) for n in numbers]
                 else:
                     found.append(Option(value, unit, gpus, gpus, asked.most, among=part, least=asked.fewest))
@@ -83,19 +85,20 @@ class SharePlaces:
     def possible(self, values: Tables) -> list[dict[int, int]]:
         """Return the shares with their values that each job could have if no other job had any."""
         rooms = empty_rooms(self.round_)
-        known: dict[object, bool] = {}
+        parts: dict[int, list[CountedRooms]] = {}
+        known: dict[object, Container[int]] = {}
         found = []
         for place, table in enumerate(values):
             need, asked = need_of(self.round_.jobs[place]), self.asked[place]
-            like = id(asked.parts), asked.fewest, asked.most, asked.even, need.milli, need.mebibytes
-            mine = {}
-            for gpus, value in table.items():
-                key = (like, gpus)
-                if key not in known:
-                    known[key] = self._fits(asked, need._replace(gpus=gpus), rooms)
-                if known[key] or sum((asked.home or {}).values()) == gpus:
-                    mine[gpus] = value
-            found.append(mine)
+            shared = id(asked.parts)  # of all jobs that ask for the same nodes
+            if shared not in parts:
+                parts[shared] = [CountedRooms(rooms[node] for node in part) for part in asked.parts]
+            like = shared, asked.fewest, asked.most, asked.even, need.milli, need.mebibytes, tuple(table)
+            if like not in known:
+                held = [counted.holding(need) for counted in parts[shared]]
+                known[like] = self._fitting(asked, table, held)
+            could, at_home = known[like], sum((asked.home or {}).values())
+            found.append({gpus: value for gpus, value in table.items() if gpus in could or gpus == at_home})
         return found
 
     def apart(self) -> list[Group]:
@@ -111,29 +114,23 @@ class SharePlaces:
             groups = [*others, (jobs, nodes)]
         return groups
 
-    def _fits(self, asked: Asked, need: Need, rooms: Sequence[Room]) -> bool:
-        """Return whether a share could start in the empty cluster."""
-        for part in asked.parts:
-            holds = sorted((rooms[node].holds(need) for node in part), reverse=True)
-            for number in self._numbers(asked, need.gpus):
-                if number > len(holds) or not holds[number - 1]:
-                    break
-                equal = asked.even or self.elastic.by_node
-                room = holds[number - 1] * number if equal else sum(holds[:number])
-                if room >= need.gpus and self._packs(number, need.gpus):
-                    return True
-        return False
+    def _fitting(self, asked: Asked, sizes: Iterable[int], parts: Sequence[Mapping[int, int]]) -> Container[int]:
+        """Return the sizes of shares that could start; ``parts`` count the nodes that hold so many GPUs."""
+        if asked.even or self.elastic.by_node:
+            shaped = [(gpus, self._shaped(asked, gpus)) for gpus in sizes]
+            return {gpus for gpus, mine in shaped if any(mine.nodes_among(part, gpus) for part in parts)}
+        return range(asked.fewest, max(map(asked.most_among, parts), default=0) + 1)
 
-    def _numbers(self, asked: Asked, gpus: int) -> Iterator[int]:
-        """Yield on how many nodes so many GPUs may be."""
-        equal = asked.even or self.elastic.by_node
-        most = min(asked.most, gpus, len(self.round_.cluster.nodes))
-        return (number for number in range(asked.fewest, most + 1) if not equal or gpus % number == 0)
+    def _shaped(self, asked: Asked, gpus: int) -> Asked:
+        """Return what is asked of so many GPUs, where a share has to divide a node or fill nodes as well."""
+        if not self.elastic.by_node:
+            return asked
+        return replace(asked, even=True, most=min(asked.most, self._most_nodes(gpus)))
 
-    def _packs(self, nodes: int, gpus: int) -> bool:
-        """Return whether a share may be on so many nodes where it has to divide a node or fill nodes."""
-        largest = max((node.gpus for node in self.round_.cluster.nodes), default=1) or 1
-        return not self.elastic.by_node or nodes <= max(1, gpus // largest)
+    def _most_nodes(self, gpus: int) -> int:
+        """Return on how many nodes a share may be, of a job that does not ask for a number."""
+        nodes = self.round_.cluster.nodes
+        return max(1, gpus // max(1, *(node.gpus for node in nodes))) if self.elastic.by_node else len(nodes)
 
 
 def _home(round_: Round, job: Job) -> Mapping[int, int] | None:

@@ -12,12 +12,12 @@ from msgspec.structs import replace
 from muri_opt.rounds import Job, Round
 from muri_opt.rounds.memoise import recalled
 from muri_opt.verify.afs.counted_core import core_best
-from muri_opt.verify.amounts import Need, Room, beyond_floats, empty_rooms, need_of
+from muri_opt.verify.amounts import CountedRooms, Need, Room, beyond_floats, empty_rooms, need_of
 from muri_opt.verify.counting import counted_best, quota_pools
 from muri_opt.verify.deadline.priced_rows import all_rows, holds_home, price_of
 from muri_opt.verify.deadline.shares import Home, shares_of
 from muri_opt.verify.deadline.value import Values
-from muri_opt.verify.demands import Asked, asked_of
+from muri_opt.verify.demands import Asked, Parts, asked_of
 from muri_opt.verify.option_search import Option, best_options
 from muri_opt.verify.tenant_lines import with_parents
 
@@ -37,28 +37,48 @@ class Way(NamedTuple):
 
 def ways_of(round_: Round, job: Job) -> Iterator[Way]:
     """Yield every way to run of a job that has room in the empty cluster."""
-    asked = asked_of(round_)
-    mine, home, need = None if asked is None else asked[job.id], shares_of(round_).home(job), need_of(job)
-    rooms, kinds = _empty(round_)
-    most = 0 if mine is not None else sum(room.holds(need._replace(gpus=room.gpus)) * n for room, n in kinds.items())
-    if home is not None and holds_home(round_, rooms, job):
+    asked, empty, shares = asked_of(round_), _empty(round_), shares_of(round_)
+    home, need = shares.home(job), need_of(job)
+    inside = empty.anywhere(need) if asked is None else empty.inside(asked[job.id], need)
+    if home is not None and holds_home(round_, empty.rooms, job):
         yield Way(sum(home.values()), home, ())
-    for gpus in shares_of(round_).sizes(job):
+    for gpus in shares.sizes(job):
         if job.stays and (home is None or gpus != sum(home.values())):
             continue
-        if mine is None:
-            parts: tuple[frozenset[int] | None, ...] = (None,) if gpus <= most else ()
-        else:
-            parts = _parts(rooms, need._replace(gpus=gpus), mine)
+        parts = tuple(nodes for nodes, most in inside if gpus <= most)
         if parts:
             yield Way(gpus, None, parts)
 
 
+class _Empty:
+    """What the nodes of the empty cluster have: one by one, and counted for all of them and for sets of them."""
+
+    def __init__(self, rooms: list[Room]) -> None:
+        self.rooms = rooms
+        self._all = CountedRooms(rooms)
+        self._parts: dict[Parts, list[tuple[frozenset[int], CountedRooms]]] = {}
+
+    def anywhere(self, need: Need) -> list[tuple[frozenset[int] | None, int]]:
+        """Return how many GPUs of a job fit on all nodes, which stand as no set of them."""
+        return [(None, _most(self._all, need))]
+
+    def inside(self, asked: Asked, need: Need) -> list[tuple[frozenset[int] | None, int]]:
+        """Return the sets of nodes that a job may choose from, with how many of its GPUs fit into each."""
+        known = self._parts.get(asked.parts)
+        if known is None:
+            sets = ((part, CountedRooms(self.rooms[node] for node in part)) for part in asked.parts)
+            known = self._parts[asked.parts] = [(frozenset(part), counted) for part, counted in sets]
+        return [(nodes, _most(counted, need)) for nodes, counted in known]
+
+
+def _most(counted: CountedRooms, need: Need) -> int:
+    """Return how many GPUs fit on some nodes, each with what it takes."""
+    return sum(most * nodes for most, nodes in counted.holding(need).items())
+
+
 @recalled
-def _empty(round_: Round) -> tuple[list[Room], Counter[Room]]:
-    """Return what the nodes have, one by one and counted."""
-    rooms = empty_rooms(round_)
-    return rooms, Counter(rooms)
+def _empty(round_: Round) -> _Empty:
+    return _Empty(empty_rooms(round_))
 
 
 def counted_bound(round_: Round, values: Values) -> int:
@@ -144,9 +164,3 @@ def _options(round_: Round, job: Job, worth: Mapping[tuple[int, bool], int]) -> 
             yield Option(value, unit, way.gpus, way.gpus, len(home), home=home)
         for part in way.parts:
             yield Option(value, unit, way.gpus, way.gpus, nodes, among=part)
-
-
-def _parts(rooms: list[Room], need: Need, asked: Asked) -> tuple[frozenset[int], ...]:
-    """Return the sets of nodes inside which so many GPUs fit if nothing else runs."""
-    parts = map(frozenset, asked.parts)
-    return tuple(part for part in parts if sum(rooms[node].holds(need) for node in part) >= need.gpus)

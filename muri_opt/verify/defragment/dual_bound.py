@@ -14,7 +14,8 @@ from muri_opt.rounds import Job, LinearDuals, Round
 from muri_opt.verify.amounts import Sizes, empty_rooms, held_by, minus, need_of, smallest_node_count, times
 from muri_opt.verify.demands import Asked, asked_of, is_lost
 from muri_opt.verify.dual_bound import PriceTable
-from muri_opt.verify.node_filling import Item, profit_of_room
+from muri_opt.verify.node_filling import profit_of_room
+from muri_opt.verify.node_items import Item
 
 Kind = tuple[Sizes, frozenset[int] | None]
 """What a job takes, and the nodes on which it may be put; ``None``: any."""

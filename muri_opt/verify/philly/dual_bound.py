@@ -10,7 +10,8 @@ from muri_opt.rounds import LinearDuals, Round
 from muri_opt.rounds.memoise import recalled
 from muri_opt.verify.amounts import Room
 from muri_opt.verify.dual_bound import PriceTable
-from muri_opt.verify.node_filling import Item, profit_of_nodes
+from muri_opt.verify.node_filling import profit_of_nodes
+from muri_opt.verify.node_items import Item
 from muri_opt.verify.philly.job_status import Reading, Stand, counted_rooms
 from muri_opt.verify.philly.reach import Layout, Reach
 

@@ -13,7 +13,8 @@ from muri_opt.rounds import LinearDuals, Round
 from muri_opt.rounds.memoise import recalled
 from muri_opt.verify.amounts import NO_LIMIT, empty_rooms, empty_sizes
 from muri_opt.verify.dual_bound import PriceTable
-from muri_opt.verify.node_filling import Item, profit_of_nodes
+from muri_opt.verify.node_filling import profit_of_nodes
+from muri_opt.verify.node_items import Item
 from muri_opt.verify.plans.menu_columns import MenuColumns
 from muri_opt.verify.plans.places import Spot
 from muri_opt.verify.plans.plan_choices import PlanChoices, is_for

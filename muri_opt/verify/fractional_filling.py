@@ -1,0 +1,64 @@
+"""The most profit on a node if fractions of parts could be taken, and any number of each: from prices of its room."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from muri_opt.verify.amounts import NO_LIMIT, Sizes
+from muri_opt.verify.node_items import Item
+
+Floats = NDArray[np.float64]
+MOST_PIVOTS = 100
+"""Steps of the simplex method; prices are right, only not the best, if it needs more."""
+_PROFIT_BITS = 40
+"""Profits are rounded up to so many binary digits, or given so many: sums of all items must fit machine words."""
+_LARGE = 1 << 32
+"""Of a resource of which a node has so much, prices are rounded down: up, they would be far more than were found."""
+_TINY = 1e-12
+"""What is taken for a rounding where prices are looked for."""
+
+
+def fractional_profit(room: Sizes, items: Sequence[Item]) -> int:
+    """Return at least the most profit of items within a room, each of which fits it.
+
+    Weak duality: at any prices of GPUs, CPUs and memory, a choice brings at most what the room costs and what profits
+    are beyond what their items pay. Prices are found in floats, and that sum is made in whole numbers.
+    """
+    if not items:
+        return 0
+    spare = _PROFIT_BITS - max(item.profit for item in items).bit_length()
+    finer, coarser = max(0, spare), max(0, -spare)
+    told = np.array([(*item.sizes, -(-item.profit << finer >> coarser)) for item in items], dtype=np.int64)
+    limited = [axis for axis, has in enumerate(room) if has < NO_LIMIT]
+    has, takes, profits = np.array(room, dtype=np.int64)[limited], told[:, limited], told[:, 3]
+    unit = np.maximum(has, 1)
+    found = np.clip(_prices(profits.astype(np.float64), takes / unit), 0, profits.sum()) / unit
+    prices = np.where(unit < _LARGE, np.ceil(found), np.floor(found)).astype(np.int64)
+    beyond = np.maximum(profits - takes @ prices, 0)
+    return min(int(has @ prices) + int(beyond.sum()), int(profits.sum())) << coarser >> finer
+
+
+def _prices(profits: Floats, shares: Floats) -> Floats:
+    """Return the dual values of a room with 1 of each resource, of which items take shares for their profits.
+
+    The simplex method: nothing fills the room at first; then more and more of what brings most beyond what it pays, in
+    the place of what there is no room for any more.
+    """
+    axes = shares.shape[1]
+    columns = np.concatenate((np.eye(axes), shares[shares.any(axis=1)]))  # what is left empty, and items
+    gains = np.concatenate((np.zeros(axes), profits[shares.any(axis=1)]))
+    basis, prices = np.arange(axes), np.zeros(axes)
+    for _ in range(MOST_PIVOTS):
+        inverse = np.linalg.inv(columns[basis].T)
+        prices = gains[basis] @ inverse
+        beyond = gains - columns @ prices
+        enters = int(np.argmax(beyond))
+        step = inverse @ columns[enters]
+        if beyond[enters] <= _TINY * gains[enters] or (step <= _TINY).all():
+            break
+        with np.errstate(divide="ignore", invalid="ignore"):
+            basis[np.argmin(np.where(step > _TINY, inverse.sum(axis=1) / step, np.inf))] = enters
+    return prices
