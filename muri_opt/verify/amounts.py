@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from muri_opt.rounds import Cluster, Job, Node, Round, WaitingReason
 from muri_opt.rounds.memoise import recalled
 
+Ints = NDArray[np.int64]
 Sizes = tuple[int, int, int]
 """GPUs, milli-CPUs and MiB."""
 NO_LIMIT = 1 << 62
@@ -127,7 +128,7 @@ def empty_rooms(round_: Round) -> list[Room]:
     return [*_rooms(round_.cluster)]
 
 
-def empty_sizes(round_: Round) -> NDArray[np.int64]:
+def empty_sizes(round_: Round) -> Ints:
     """Return what the nodes of the empty cluster have of each resource, in a row for each node."""
     return _sizes(round_.cluster).copy()
 
@@ -138,8 +139,13 @@ def _rooms(cluster: Cluster) -> tuple[Room, ...]:
 
 
 @recalled
-def _sizes(cluster: Cluster) -> NDArray[np.int64]:
-    return np.array([room.sizes for room in _rooms(cluster)], dtype=np.int64).reshape(-1, 3)
+def _sizes(cluster: Cluster) -> Ints:
+    return sizes_of(_rooms(cluster))
+
+
+def sizes_of(rooms: Iterable[Room]) -> Ints:
+    """Return what rooms have of each resource, in a row for each."""
+    return np.array([room.sizes for room in rooms], dtype=np.int64).reshape(-1, 3)
 
 
 def smallest_node_count(rooms: Counter[Room], need: Need) -> int | None:
@@ -162,28 +168,36 @@ class CountedRooms:
 
     def __init__(self, rooms: Iterable[Room]) -> None:
         self._rooms = Counter([room for room in rooms if room.gpus > 0])  # no other takes a gang
-        self._sizes = np.array([room.sizes for room in self._rooms], dtype=np.int64).reshape(-1, 3).T
-        self._nodes = np.array([*self._rooms.values()], dtype=np.int64)
+        self._sizes = sizes_of(self._rooms)
         self._known: dict[tuple[int, int], Counter[int]] = {}
+
+    @classmethod
+    def of_some(cls, rooms: Sequence[Room], sizes: Ints, nodes: Ints) -> CountedRooms:
+        """Return ``nodes[k]`` nodes with the room ``rooms[k]``, whose :func:`sizes_of` are known."""
+        counted = cls(())
+        there = np.flatnonzero((nodes > 0) & (sizes[:, 0] > 0))
+        numbers = zip(there.tolist(), nodes[there].tolist(), strict=True)
+        counted._rooms, counted._sizes = Counter({rooms[kind]: count for kind, count in numbers}), sizes[there]
+        return counted
 
     def holding(self, need: Need) -> Counter[int]:
         """Return how many nodes hold so many GPUs of a gang, however many it asks for, by that number."""
         key = need.milli, need.mebibytes
         found = self._known.get(key)
         if found is None:
-            many = len(self._nodes) > _FEW_ROOMS
+            many = len(self._rooms) > _FEW_ROOMS
             found = self._known[key] = self._of_many(*key) if many else holding_nodes(self._rooms, whole(need))
         return found
 
     def _of_many(self, milli: int, mebibytes: int) -> Counter[int]:
         """Return the same as :func:`holding_nodes`, where nodes have very many different rooms: all at once."""
-        holds, *others = self._sizes
+        holds, *others = self._sizes.T
         for has, each in zip(others, (milli, mebibytes), strict=True):
             if each:
                 holds = np.minimum(holds, has // each)
         line = np.argsort(holds, kind="stable")
         first = np.flatnonzero(np.diff(holds[line], prepend=-NO_LIMIT))
-        nodes = np.add.reduceat(self._nodes[line], first)
+        nodes = np.add.reduceat(np.array([*self._rooms.values()], dtype=np.int64)[line], first)
         each_most = zip(holds[line[first]].tolist(), nodes.tolist(), strict=True)
         return Counter({most: count for most, count in each_most if most > 0})
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import Final
 
 from muri_opt.errors import RefusalError
 from muri_opt.rounds import INFORMATION, Assignment, Decision, Job, Node, Round, Violation, WaitingReason
 from muri_opt.rounds.memoise import recalled
 from muri_opt.verify.amounts import Need, Room, fewest_of, holding_nodes, micro
+from muri_opt.verify.open_nodes import OpenNodes, Parts, level_of
 
 _UNASKED: Final = INFORMATION | {
     "job.priority",
@@ -22,10 +23,6 @@ _UNASKED: Final = INFORMATION | {
     "tenant.lend_gpus",
 }
 """Fields that alone keep no job from any node."""
-Parts = tuple[tuple[int, ...], ...]
-"""Sets of nodes, by their positions."""
-Unit = tuple[str | None, str | None]
-"""A GPU type, and a unit of the level inside which a job must be."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,19 +103,13 @@ def starts_of(round_: Round) -> dict[str, Asked] | None:
     """
     if _UNASKED.issuperset(round_.used_fields):
         return None
-    known: dict[object, Parts] = {}
-    found, kinds = {}, _alike(round_, round_.jobs)
-    for job in round_.jobs:
-        key = job.gpu_types, job.requires, job.excludes, _level(job), job.time_limit_seconds
-        if key not in known:
-            known[key] = _parts(round_, job, kinds)
-        found[job.id] = _asked(round_, job, known[key])
-    return found
+    nodes = OpenNodes(round_)
+    return {job.id: _asked(round_, job, nodes.parts(job)) for job in round_.jobs}
 
 
 def asked_job(round_: Round, job: Job) -> Asked:
     """Return what one job asks, which need not be as the round has it."""
-    return _asked(round_, job, _parts(round_, job, _alike(round_, [job])))
+    return _asked(round_, job, OpenNodes(round_).parts(job))
 
 
 def _asked(round_: Round, job: Job, parts: Parts) -> Asked:
@@ -174,7 +165,7 @@ def start_breaches(round_: Round, job: Job, assignment: Assignment, where: str) 
     if len({node.gpu_type for node in nodes}) > 1:
         types = sorted({str(node.gpu_type) for node in nodes})
         yield Violation(rule="gpu-type", where=where, detail=f"job {job.id!r} has GPUs of the types {types}")
-    level = _level(job)
+    level = level_of(job)
     if level is not None and len({node.units.get(level) for node in nodes}) > 1:
         units = sorted({str(node.units.get(level)) for node in nodes})
         yield Violation(rule="within", where=where, detail=f"job {job.id!r} is in the {level}s {units}")
@@ -210,7 +201,7 @@ def _unfit(round_: Round, job: Job, node: Node) -> Iterator[tuple[str, str]]:
     for label in job.excludes:
         if label in node.labels:
             yield "labels", f"it has the label {label!r}"
-    level = _level(job)
+    level = level_of(job)
     if level is not None and level not in node.units:
         yield "within", f"it is in no {level}"
     if node.available_until is not None:
@@ -219,44 +210,8 @@ def _unfit(round_: Round, job: Job, node: Node) -> Iterator[tuple[str, str]]:
             yield "available-until", f"it is available until {node.available_until:g} s only"
 
 
-class _Alike(NamedTuple):
-    """Nodes, by their positions, that are the same to all jobs that ask where they may start, and one of them."""
-
-    node: Node
-    places: list[int]
-
-
-def _alike(round_: Round, jobs: Iterable[Job]) -> list[_Alike]:
-    """Return the nodes that are up; those that differ in nothing that one of some jobs asks for are alike."""
-    asks = {(*job.requires, *job.excludes) for job in jobs}
-    labels = {label for some in asks for label in some}
-    levels = sorted({level for level in map(_level, jobs) if level is not None})
-    kinds: dict[object, _Alike] = {}
-    for place, node in enumerate(round_.cluster.nodes):
-        if node.state == "up":
-            units = tuple([node.units.get(level) for level in levels])
-            asked = frozenset(labels.intersection(node.labels))
-            key = node.gpu_type, asked, node.available_until, units
-            kinds.setdefault(key, _Alike(node, [])).places.append(place)
-    return [*kinds.values()]
-
-
-def _parts(round_: Round, job: Job, kinds: Iterable[_Alike]) -> Parts:
-    """Return the nodes where a job may start, those of each GPU type and unit apart."""
-    level, parts = _level(job), dict[Unit, list[int]]()
-    for node, places in kinds:
-        if not any(_unfit(round_, job, node)):
-            unit = None if level is None else node.units[level]
-            parts.setdefault((node.gpu_type, unit), []).extend(places)
-    return tuple(sorted(tuple(sorted(places)) for places in parts.values()))
-
-
 def _home(round_: Round, job: Job) -> Mapping[int, int] | None:
     held = job.placement or {}
     if job.state != "running" or sum(held.values()) != job.gpus or is_lost(round_, job):
         return None
     return {round_.cluster.node_index[name]: gpus for name, gpus in held.items()}
-
-
-def _level(job: Job) -> str | None:
-    return job.within.level if job.within is not None and job.within.required else None

@@ -36,12 +36,14 @@ def candidates(round_: Round, queue: Sequence[int], largest_group: int) -> list[
         bucket.append(job)
     queues = {gpus: _Bucket(round_.amounts, jobs) for gpus, jobs in buckets.items()}
     free, asks = round_.cluster.total_gpus, round_.amounts.g.tolist()
-    kinds = kinds_of(round_.amounts)
-    chosen, full = bytearray(len(asks)), bytearray(max(kinds, default=-1) + 1)
-    """Of each job whether it is a candidate, and of each kind whether no node has room for it any more."""
+    kinds: Sequence[object] = kinds_of(round_.amounts)
+    if locations is not None:
+        kinds = [*zip(kinds, locations.kind.tolist(), strict=True)]
+    chosen, full = bytearray(len(asks)), set[object]()
+    """Of each job whether it is a candidate, and the kinds for which there is no room any more, as it only shrinks."""
     for place, job in zip(places, queue, strict=True):
         gpus = asks[job]
-        if chosen[job] or full[kinds[job]] or gpus > free or not left.within_quota(job):
+        if chosen[job] or kinds[job] in full or gpus > free or not left.within_quota(job):
             continue
         share = None if locations is None else locations.fit(left, gpus, job)
         found = places_of(share) if share is not None else left.first(gpus, (job,)) if locations is None else None
@@ -53,8 +55,8 @@ def candidates(round_: Round, queue: Sequence[int], largest_group: int) -> list[
             for one in slot:
                 chosen[one] = 1
             free -= gpus
-        elif locations is None:  # all may be anywhere, and room only shrinks
-            full[kinds[job]] = 1
+        else:
+            full.add(kinds[job])
     return [job for job in queue if chosen[job]]
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import reduce
+from functools import cached_property, reduce
 from typing import NamedTuple
 
 import numpy as np
@@ -17,6 +17,9 @@ from muri_opt.systems.capacity import Leftover, held_gpus
 from muri_opt.systems.capacity.node_sets import Demand, node_sets
 from muri_opt.systems.capacity.shaped_fit import fit_in_sets
 
+Share = tuple[tuple[int, int], ...]
+"""GPUs of nodes, in their order."""
+
 
 class Location(NamedTuple):
     """Nodes on which all GPUs of a group may be, spread in any way.
@@ -26,7 +29,7 @@ class Location(NamedTuple):
     """
 
     nodes: frozenset[int]
-    share: tuple[tuple[int, int], ...] | None = None
+    share: Share | None = None
 
     def holds(self, gpus: int, whole: Sequence[int]) -> bool:
         """Return whether a group of so many GPUs can be here, where nodes have ``whole``."""
@@ -56,7 +59,7 @@ Locations = tuple[Location, ...]
 """Disjoint sets of nodes, and shares that are inside none of them."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class GroupLocations:
     """Where jobs may be: job j is of kind ``kind[j]``, and kind k may be at ``locations[k]``.
 
@@ -67,6 +70,7 @@ class GroupLocations:
     locations: tuple[Locations, ...]
     whole: tuple[int, ...]
     known: dict[tuple[frozenset[int], int], Locations] = field(default_factory=dict)
+    asked: dict[tuple[frozenset[int], int], tuple[list[Ints], Demand]] = field(default_factory=dict)
 
     def among(self, jobs: Sequence[int]) -> GroupLocations:
         """Return the same of some of the jobs, by their places in the list."""
@@ -114,19 +118,39 @@ class GroupLocations:
 
     def fit(self, left: Leftover, gpus: int, *jobs: int) -> Ints | None:
         """Return GPUs per node for a group or ``None``: where it runs if it may only stay there."""
-        locations, room = self.of(self.kinds(jobs), gpus), left.room(*jobs)
-        for location in locations:
-            share = location.on_nodes(len(room))
-            if location.share is not None and (share <= room).all():
-                return share
-        sets = tuple(_sorted(location.nodes) for location in locations if location.share is None)
-        return fit_in_sets(room, gpus, Demand(sets=sets, least=1, most=None, even=False))
+        key, room = (self.kinds(jobs), gpus), left.room(*jobs)
+        if key not in self.asked:
+            locations = self.of(*key)
+            stays = [location.on_nodes(len(room)) for location in locations if location.share is not None]
+            sets = tuple(_sorted(location.nodes) for location in locations if location.share is None)
+            self.asked[key] = stays, Demand(sets=sets, least=1, most=None, even=False)
+        stays, demand = self.asked[key]
+        share = next((share for share in stays if (share <= room).all()), None)
+        return fit_in_sets(room, gpus, demand) if share is None else share
 
     def may_use(self, share: Ints) -> NDArray[np.bool_]:
         """Return which kinds of jobs may have exactly this share."""
-        given = tuple((node, int(share[node])) for node in np.flatnonzero(share).tolist())
-        here = Location(frozenset(node for node, _ in given), given)
-        return np.array([any(map(here.is_of, locations)) for locations in self.locations], dtype=np.bool_)
+        nodes = np.flatnonzero(share)
+        inside, owner, staying = self._sets
+        may = np.zeros(len(self.locations), dtype=np.bool_)
+        may[owner[inside[:, nodes].all(axis=1)]] = True
+        may[staying.get(tuple(zip(nodes.tolist(), share[nodes].tolist(), strict=True)), [])] = True
+        return may
+
+    @cached_property
+    def _sets(self) -> tuple[NDArray[np.bool_], Ints, Mapping[Share, list[int]]]:
+        """The nodes of each set, in rows, with the kind that it is of; and the kinds that may stay on each share."""
+        sets, staying = list[tuple[int, Location]](), dict[Share, list[int]]()
+        for kind, locations in enumerate(self.locations):
+            for location in locations:
+                if location.share is None:
+                    sets.append((kind, location))
+                else:
+                    staying.setdefault(location.share, []).append(kind)
+        inside = np.zeros((len(sets), len(self.whole)), dtype=np.bool_)
+        for row, (_, location) in zip(inside, sets, strict=True):
+            row[list(location.nodes)] = True
+        return inside, np.array([kind for kind, _ in sets], dtype=np.int64), staying
 
 
 def group_locations(round_: Round) -> GroupLocations | None:

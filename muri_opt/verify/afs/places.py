@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 from muri_opt.errors import RefusalError
 from muri_opt.rounds import INFORMATION, Job, Round
 from muri_opt.verify.afs.value import Elastic
-from muri_opt.verify.amounts import CountedRooms, Need, empty_rooms, need_of, times
+from muri_opt.verify.amounts import Need, need_of, times
+from muri_opt.verify.counted_parts import empty_parts
 from muri_opt.verify.demands import Asked, asked_of, is_lost
 from muri_opt.verify.option_search import Option
 
@@ -84,19 +85,14 @@ class SharePlaces:
 
     def possible(self, values: Tables) -> list[dict[int, int]]:
         """Return the shares with their values that each job could have if no other job had any."""
-        rooms = empty_rooms(self.round_)
-        parts: dict[int, list[CountedRooms]] = {}
+        counted = empty_parts(self.round_)
         known: dict[object, Container[int]] = {}
         found = []
         for place, table in enumerate(values):
             need, asked = need_of(self.round_.jobs[place]), self.asked[place]
-            shared = id(asked.parts)  # of all jobs that ask for the same nodes
-            if shared not in parts:
-                parts[shared] = [CountedRooms(rooms[node] for node in part) for part in asked.parts]
-            like = shared, asked.fewest, asked.most, asked.even, need.milli, need.mebibytes, tuple(table)
+            like = id(asked.parts), asked.fewest, asked.most, asked.even, need.milli, need.mebibytes, tuple(table)
             if like not in known:
-                held = [counted.holding(need) for counted in parts[shared]]
-                known[like] = self._fitting(asked, table, held)
+                known[like] = self._fitting(asked, table, counted.holding(asked, need))
             could, at_home = known[like], sum((asked.home or {}).values())
             found.append({gpus: value for gpus, value in table.items() if gpus in could or gpus == at_home})
         return found

@@ -12,12 +12,13 @@ from msgspec.structs import replace
 from muri_opt.rounds import Job, Round
 from muri_opt.rounds.memoise import recalled
 from muri_opt.verify.afs.counted_core import core_best
-from muri_opt.verify.amounts import CountedRooms, Need, Room, beyond_floats, empty_rooms, need_of
+from muri_opt.verify.amounts import CountedRooms, Room, beyond_floats, empty_rooms, need_of
+from muri_opt.verify.counted_parts import empty_parts
 from muri_opt.verify.counting import counted_best, quota_pools
 from muri_opt.verify.deadline.priced_rows import all_rows, holds_home, price_of
 from muri_opt.verify.deadline.shares import Home, shares_of
 from muri_opt.verify.deadline.value import Values
-from muri_opt.verify.demands import Asked, Parts, asked_of
+from muri_opt.verify.demands import asked_of
 from muri_opt.verify.option_search import Option, best_options
 from muri_opt.verify.tenant_lines import with_parents
 
@@ -27,20 +28,23 @@ SOME_STEPS, MANY_STEPS = 500_000, 20_000_000
 """Sums beyond which only the jobs that a price leaves open are counted, and beyond which those are not either."""
 
 
+Part = tuple[int, ...] | None
+"""Nodes by their positions, ``None`` for all."""
+
+
 class Way(NamedTuple):
     """One way to run for a job: so many GPUs, where it is (``home``) or anywhere inside one of the parts of nodes."""
 
     gpus: int
     home: Home | None
-    parts: tuple[frozenset[int] | None, ...]
+    parts: tuple[Part, ...]
 
 
 def ways_of(round_: Round, job: Job) -> Iterator[Way]:
     """Yield every way to run of a job that has room in the empty cluster."""
-    asked, empty, shares = asked_of(round_), _empty(round_), shares_of(round_)
-    home, need = shares.home(job), need_of(job)
-    inside = empty.anywhere(need) if asked is None else empty.inside(asked[job.id], need)
-    if home is not None and holds_home(round_, empty.rooms, job):
+    shares, inside = shares_of(round_), _inside(round_, job)
+    home = shares.home(job)
+    if home is not None and holds_home(round_, _empty(round_)[0], job):
         yield Way(sum(home.values()), home, ())
     for gpus in shares.sizes(job):
         if job.stays and (home is None or gpus != sum(home.values())):
@@ -50,35 +54,25 @@ def ways_of(round_: Round, job: Job) -> Iterator[Way]:
             yield Way(gpus, None, parts)
 
 
-class _Empty:
-    """What the nodes of the empty cluster have: one by one, and counted for all of them and for sets of them."""
-
-    def __init__(self, rooms: list[Room]) -> None:
-        self.rooms = rooms
-        self._all = CountedRooms(rooms)
-        self._parts: dict[Parts, list[tuple[frozenset[int], CountedRooms]]] = {}
-
-    def anywhere(self, need: Need) -> list[tuple[frozenset[int] | None, int]]:
-        """Return how many GPUs of a job fit on all nodes, which stand as no set of them."""
-        return [(None, _most(self._all, need))]
-
-    def inside(self, asked: Asked, need: Need) -> list[tuple[frozenset[int] | None, int]]:
-        """Return the sets of nodes that a job may choose from, with how many of its GPUs fit into each."""
-        known = self._parts.get(asked.parts)
-        if known is None:
-            sets = ((part, CountedRooms(self.rooms[node] for node in part)) for part in asked.parts)
-            known = self._parts[asked.parts] = [(frozenset(part), counted) for part, counted in sets]
-        return [(nodes, _most(counted, need)) for nodes, counted in known]
+def _inside(round_: Round, job: Job) -> list[tuple[Part, int]]:
+    """Return the parts of the empty cluster that a job may choose from, with how many of its GPUs fit into each."""
+    asked, need = asked_of(round_), need_of(job)
+    if asked is None:
+        return [(None, _most(_empty(round_)[1].holding(need)))]
+    mine = asked[job.id]
+    return [*zip(mine.parts, map(_most, empty_parts(round_).holding(mine, need)), strict=True)]
 
 
-def _most(counted: CountedRooms, need: Need) -> int:
-    """Return how many GPUs fit on some nodes, each with what it takes."""
-    return sum(most * nodes for most, nodes in counted.holding(need).items())
+def _most(holding: Mapping[int, int]) -> int:
+    """Return how many GPUs fit on all nodes, which are counted by how many each holds."""
+    return sum(most * nodes for most, nodes in holding.items())
 
 
 @recalled
-def _empty(round_: Round) -> _Empty:
-    return _Empty(empty_rooms(round_))
+def _empty(round_: Round) -> tuple[list[Room], CountedRooms]:
+    """Return what the nodes have, one by one and counted."""
+    rooms = empty_rooms(round_)
+    return rooms, CountedRooms(rooms)
 
 
 def counted_bound(round_: Round, values: Values) -> int:
@@ -163,4 +157,4 @@ def _options(round_: Round, job: Job, worth: Mapping[tuple[int, bool], int]) -> 
             home = {round_.cluster.node_index[node]: gpus for node, gpus in way.home.items()}
             yield Option(value, unit, way.gpus, way.gpus, len(home), home=home)
         for part in way.parts:
-            yield Option(value, unit, way.gpus, way.gpus, nodes, among=part)
+            yield Option(value, unit, way.gpus, way.gpus, nodes, among=None if part is None else frozenset(part))

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
 from muri_opt.rounds import Decision, Job, Round, Waiting, WaitingReason
-from muri_opt.verify.amounts import CountedRooms, Need, Room, empty_rooms, need_of, said_of
+from muri_opt.verify.amounts import Need, need_of, said_of
+from muri_opt.verify.counted_parts import CountedParts, empty_parts
 from muri_opt.verify.demands import Asked, kept_back
 from muri_opt.verify.gangs.changes import rooms_after
 from muri_opt.verify.loans import spare_gpus
@@ -29,7 +30,7 @@ def asked_reasons(
     it fits none of those nodes on whose GPU type its tenant has enough left; that fewer GPUs are free there than it
     asks for; that they are free but not as it asks for them.
     """
-    free, empty = _CountedParts([*rooms_after(round_, decision).values()]), _CountedParts(empty_rooms(round_))
+    free, empty = CountedParts([*rooms_after(round_, decision).values()]), empty_parts(round_)
     spare, types = spare_gpus(round_, held), None
     if "tenant.quota_by_type" in round_.used_fields:
         types = OpenTypes(round_, used_of(round_, decision))
@@ -59,30 +60,3 @@ def asked_reasons(
         if back is None and key not in known:
             known[key] = binding(mine, within, need, quota)
         yield wait, said_of(job, known[key]) if back is None else back
-
-
-class _CountedParts:
-    """Rooms of nodes, counted for each part of the cluster that some jobs may start in: many ask of the same ones.
-
-    Parts are known by their identity, and must not go while they are asked for.
-    """
-
-    def __init__(self, rooms: Sequence[Room]) -> None:
-        self._rooms = rooms
-        self._known: dict[int, tuple[CountedRooms, int]] = {}
-
-    def node_count(self, asked: Asked, need: Need) -> int | None:
-        """Return on how few nodes a job could start, or ``None``."""
-        holding = (self._of(part)[0].holding(need) for part in asked.parts)
-        found = (asked.nodes_among(each, need.gpus) for each in holding)
-        return min((number for number in found if number is not None), default=None)
-
-    def gpus(self, asked: Asked) -> int:
-        """Return the GPUs of all parts where a job may start."""
-        return sum(self._of(part)[1] for part in asked.parts)
-
-    def _of(self, part: tuple[int, ...]) -> tuple[CountedRooms, int]:
-        if id(part) not in self._known:
-            rooms = [self._rooms[node] for node in part]
-            self._known[id(part)] = CountedRooms(rooms), sum([room.gpus for room in rooms])
-        return self._known[id(part)]

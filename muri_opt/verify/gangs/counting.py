@@ -8,6 +8,7 @@ from itertools import accumulate
 
 from muri_opt.rounds import Decision, Job, Round
 from muri_opt.verify.amounts import CountedRooms, empty_rooms, need_of
+from muri_opt.verify.counted_parts import empty_parts
 from muri_opt.verify.counting import counted_best, quota_pools
 from muri_opt.verify.demands import Asked
 from muri_opt.verify.tenant_lines import spare_quotas
@@ -138,8 +139,8 @@ def _fits_somewhere(rooms: CountedRooms) -> Callable[[Job], bool]:
 
 def _finder(round_: Round, asked: Mapping[str, Asked]) -> Callable[[Job], bool]:
     """Return what says whether a job could start somewhere, or go on where it is, if nothing else ran."""
-    rooms = empty_rooms(round_)
-    known: dict[object, bool] = {}
+    rooms, known = empty_rooms(round_), dict[object, bool]()
+    counted = empty_parts(round_)
 
     def able(job: Job) -> bool:
         mine, need = asked[job.id], need_of(job)
@@ -147,7 +148,7 @@ def _finder(round_: Round, asked: Mapping[str, Asked]) -> Callable[[Job], bool]:
             return True
         key = id(mine.parts), mine.fewest, mine.most, mine.even, need
         if key not in known:
-            known[key] = mine.node_count(rooms, need) is not None
+            known[key] = counted.node_count(mine, need) is not None
         return known[key]
 
     return able

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from muri_opt.rounds import Round
 from muri_opt.verify.amounts import NO_LIMIT, Need, Room
-from muri_opt.verify.demands import Parts
 from muri_opt.verify.joint.plans import PlanEntry
+from muri_opt.verify.open_nodes import Parts
 from muri_opt.verify.plans.plan_parts import nodes_with_room
 
 Ints = NDArray[np.int64]

@@ -8,12 +8,12 @@ from itertools import combinations
 
 from muri_opt.rounds import Round
 from muri_opt.verify.amounts import Sizes, empty_rooms, held_by, minus, need_of, times
-from muri_opt.verify.demands import Parts
 from muri_opt.verify.enumeration import Steps, splits
 from muri_opt.verify.joint.group_search import GroupSearch
 from muri_opt.verify.joint.plans import PlanEntry, period_of
 from muri_opt.verify.joint.reasons import nodes_of_plan, parts_open
 from muri_opt.verify.joint.value import Workers
+from muri_opt.verify.open_nodes import Parts
 from muri_opt.verify.plans.plan_parts import Piece
 
 Rooms = tuple[Sizes, ...]

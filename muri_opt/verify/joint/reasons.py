@@ -7,11 +7,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from muri_opt.rounds import Decision, Job, Round, Waiting, WaitingReason
 from muri_opt.verify.amounts import Need, Room, empty_rooms, said_of
-from muri_opt.verify.demands import Parts, asked_of, kept_back
+from muri_opt.verify.demands import asked_of, kept_back
 from muri_opt.verify.joint.part_rooms import PartRooms
 from muri_opt.verify.joint.plans import PlanEntry
 from muri_opt.verify.joint.value import Worker, Workers
 from muri_opt.verify.loans import spare_gpus
+from muri_opt.verify.open_nodes import Parts
 
 
 def rooms_left(round_: Round, taken: Iterable[tuple[str, tuple[int, int, int]]]) -> list[Room]:

@@ -1,0 +1,62 @@
+"""What nodes have for jobs that may start in some parts of the cluster: each part is counted once for all jobs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from muri_opt.rounds import Round
+from muri_opt.rounds.memoise import recalled
+from muri_opt.verify.amounts import CountedRooms, Need, Room, empty_rooms, sizes_of
+from muri_opt.verify.demands import Asked
+
+
+class _Part(NamedTuple):
+    """The nodes, which are kept so that no others ever have their identity; their rooms counted, and their GPUs."""
+
+    nodes: tuple[int, ...]
+    rooms: CountedRooms
+    gpus: int
+
+
+class CountedParts:
+    """The ``rooms`` of nodes, counted for each part that is asked for.
+
+    Parts are known by their identity: those of jobs that ask for the same are one object.
+    """
+
+    def __init__(self, rooms: Sequence[Room]) -> None:
+        numbers = {room: number for number, room in enumerate(dict.fromkeys(rooms))}
+        self._rooms, self._sizes = [*numbers], sizes_of(numbers)
+        self._kind = np.array([numbers[room] for room in rooms], dtype=np.int64)
+        self._known: dict[int, _Part] = {}
+
+    def holding(self, asked: Asked, need: Need) -> list[Counter[int]]:
+        """Return how many nodes of each part hold so many GPUs of a job, of any size, by that number."""
+        return [self._of(part).rooms.holding(need) for part in asked.parts]
+
+    def node_count(self, asked: Asked, need: Need) -> int | None:
+        """Return on how few nodes a job could start, or ``None``."""
+        found = (asked.nodes_among(each, need.gpus) for each in self.holding(asked, need))
+        return min((number for number in found if number is not None), default=None)
+
+    def gpus(self, asked: Asked) -> int:
+        """Return the GPUs of all parts where a job may start."""
+        return sum([self._of(part).gpus for part in asked.parts])
+
+    def _of(self, part: tuple[int, ...]) -> _Part:
+        known = self._known.get(id(part))
+        if known is None:
+            nodes = np.bincount(self._kind[[*part]], minlength=len(self._rooms))
+            rooms = CountedRooms.of_some(self._rooms, self._sizes, nodes)
+            known = self._known[id(part)] = _Part(part, rooms, int(nodes @ self._sizes[:, 0]))
+        return known
+
+
+@recalled
+def empty_parts(round_: Round) -> CountedParts:
+    """Return what the nodes of the empty cluster have."""
+    return CountedParts(empty_rooms(round_))
