@@ -16,6 +16,7 @@ from muri_opt.cli.groups import COMMANDS, grouped_commands
 from muri_opt.cli.output import ExitCode, Reply
 from muri_opt.errors import InputError, unknown_name
 from muri_opt.report.format import printable
+from muri_opt.rounds.long_numbers import long_numbers
 
 _SUMMARY = "Decide one scheduling round of a GPU cluster, with a proof of how good the decision is."
 _EPILOG = """examples:
@@ -61,7 +62,8 @@ def entry_point() -> NoReturn:
             stream.reconfigure(errors="backslashreplace")
     if "" not in sys.path:
         sys.path.append("")  # a policy given as module:attribute may be in this folder; what is installed goes first
-    sys.exit(main())
+    with long_numbers():
+        sys.exit(main())
 
 
 def build_parser(asked: Iterable[Command] = COMMANDS.values()) -> argparse.ArgumentParser:

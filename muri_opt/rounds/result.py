@@ -11,6 +11,7 @@ from muri_opt.rounds.certificate import Certificate, Proof
 from muri_opt.rounds.decision import Decision
 from muri_opt.rounds.job_changes import Changes
 from muri_opt.rounds.limits import relative_gap
+from muri_opt.rounds.long_numbers import decoded, long_numbers
 from muri_opt.rounds.termination import Limit, Reason, Termination
 
 RESULT_FORMAT: Literal["muri-opt/result/2"] = "muri-opt/result/2"
@@ -65,6 +66,11 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     certificate: Certificate
     stats: Stats = Stats()
 
+    def __repr__(self) -> str:
+        """Return all fields, whose numbers may be long."""
+        with long_numbers():
+            return super().__repr__()
+
     @property
     def answer(self) -> Decision:
         """The decision; where there is none, :class:`~muri_opt.NoAnswer` says why.
@@ -87,7 +93,8 @@ def result_json(result: Result) -> str:
     for field in ("claimed_bound", "changes"):
         if content[field] is None:
             del content[field]
-    return msgspec.json.format(msgspec.json.encode(content), indent=1).decode()
+    with long_numbers():
+        return msgspec.json.format(msgspec.json.encode(content), indent=1).decode()
 
 
 def decode_result(text: bytes | str) -> Result:
@@ -97,7 +104,7 @@ def decode_result(text: bytes | str) -> Result:
     read as a claim.
     """
     try:
-        return _with_claim_apart(msgspec.json.decode(text, type=Result))
+        return _with_claim_apart(decoded(text, Result))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, ValueError) as error:
         raise InputError("result", str(error) or type(error).__name__, "a result of muri-opt solve --json") from None
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from muri_opt.rounds import Budget, Decision, Evidence, Limit, Prices, Reason, Termination, Violation
 from muri_opt.rounds.stopping import TooLate, stopped_after
 from muri_opt.solve.decided import decided
-from muri_opt.solve.simple_decision import changes_anybody, simple_decisions
+from muri_opt.solve.simple_decision import changes_anybody, simple_decisions, without_wrong_starts
 from muri_opt.solve.timed import ALWAYS_SECONDS, BOUND_SECONDS, LEAST_PART, Timed
 from muri_opt.systems import Rules, has_program, program_of
 from muri_opt.verify import Audit
@@ -117,11 +117,22 @@ class FirstAnswer(Timed):
         """Take a decision that needs no search, if one keeps the rules."""
         with self.step("simple", "solve_seconds"):
             drafts = simple_decisions(self.policy, self.round_)
-            every = (one if one.waiting else self.audit.completed(one) for one in drafts)
-            found = next((decision for decision in every if not self.audit.breaches(decision)), None)
+            found = next(filter(None, map(self._kept_to_rules, drafts)), None)
             if found is not None:
                 self.decision, self.value = found, self.audit.value(found)
         return found is not None
+
+    def _kept_to_rules(self, draft: Decision) -> Decision | None:
+        """Return a simple decision, without those who may not start as it says; ``None`` where it breaks rules then."""
+        decision = draft if draft.waiting else self.audit.completed(draft)
+        breaches = self.audit.breaches(decision)
+        if not breaches:
+            return decision
+        fewer = without_wrong_starts(self.round_, decision, breaches)
+        if len(fewer.assignments) == len(decision.assignments):
+            return None
+        decision = self.audit.completed(fewer)
+        return None if self.audit.breaches(decision) else decision
 
     def _decided(self, budget: Budget | None) -> Decision:
         """Return the decision of the policy's algorithm, and remember what it took."""

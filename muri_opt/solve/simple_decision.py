@@ -6,19 +6,28 @@ keeps the rules is for the verifier to say.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Final
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from muri_opt.errors import InputError
-from muri_opt.rounds import INFORMATION, Assignment, Decision, Round
+from muri_opt.rounds import INFORMATION, Assignment, Decision, Round, Violation
+from muri_opt.rounds.amounts import gpus_that_fit
+from muri_opt.rounds.field_groups import PLACES, QUOTAS, SHAPES, STATES
 from muri_opt.rounds.free_capacity import FreeCapacity
+from muri_opt.rounds.node_bits import EVERY_NODE, Bits
 from muri_opt.rounds.sharing_now import on_same_gpus
 from muri_opt.systems import Policy
 
-_ASK_NO_NODES: Final = INFORMATION | {"job.priority", "job.deadline"}
-"""Fields with which a job may start on any node."""
+if TYPE_CHECKING:
+    from muri_opt.systems.capacity.node_sets import Demand
+    from muri_opt.systems.capacity.room_sets import RoomSets
+
+_KNOWN: Final = (
+    INFORMATION | PLACES | SHAPES | STATES | (QUOTAS - {"tenant.quota_by_type"}) | {"job.priority", "job.deadline"}
+)
+"""Fields with which it is known here who may start, and where."""
 
 
 def changes_anybody(round_: Round, decision: Decision) -> bool:
@@ -36,7 +45,7 @@ def simple_decisions(policy: Policy, round_: Round) -> Iterator[Decision]:
     """Yield decisions that stop and move nobody, the fuller one first; who waits, and CPUs, may be left out.
 
     That of the policy comes first, if it knows one. Otherwise those that wait start as the policy says, each whole
-    where it fits best. Nobody starts where jobs ask for certain nodes or shapes.
+    where it fits best of what it asks for. Nobody starts where tenants have quotas of GPU types.
     """
     beside = policy.beside(round_)
     if beside is not None:
@@ -45,17 +54,57 @@ def simple_decisions(policy: Policy, round_: Round) -> Iterator[Decision]:
         kept = policy.as_it_is(round_, on_same_gpus(round_))
     except InputError:  # something runs that the policy could not have started
         return
-    if beside is None and _ASK_NO_NODES.issuperset(round_.used_fields):
+    if beside is None and _KNOWN.issuperset(round_.used_fields):
         yield Decision(assignments=(*kept, *_started(policy, round_, kept)))
     yield Decision(assignments=kept)
 
 
+def without_wrong_starts(round_: Round, decision: Decision, breaches: Sequence[Violation]) -> Decision:
+    """Return the assignments of a decision but those of waiting jobs by which, as breaches say, a rule is broken."""
+    wrong = {breach.where for breach in breaches}
+    waiting = {job.id for job in round_.jobs if job.state == "waiting"}
+    return Decision(
+        assignments=tuple(
+            one
+            for place, one in enumerate(decision.assignments)
+            if waiting.isdisjoint(one.jobs) or wrong.isdisjoint((f"assignments[{place}]", *one.jobs))
+        )
+    )
+
+
 def _started(policy: Policy, round_: Round, kept: tuple[Assignment, ...]) -> Iterator[Assignment]:
     """Yield who fits beside those that are kept."""
+    from muri_opt.systems.capacity.node_sets import node_sets  # importing `solve_round` loads no system
+    from muri_opt.systems.capacity.room_sets import RoomSets
+
+    amounts, free, names = round_.amounts, _left_beside(round_, kept), [*round_.cluster.node_index]
+    cpus, memory, tenants = amounts.c.tolist(), amounts.m.tolist(), amounts.tenant.tolist()
+    rooms = RoomSets(free.gpus.tolist(), free.cpus.tolist(), free.memory.tolist())
+    sets = node_sets(round_)
+    asks = None if sets is None else sets.kind.tolist()
+    places = [_Places(rooms, None)] if sets is None else [_Places(rooms, one) for one in sets.demands]
+    left = int(np.maximum(free.gpus, 0).sum())
+    for job, gpus in policy.starting(round_, left):
+        if gpus > left or not free.has_quota(tenants[job], gpus):
+            continue
+        kind = cpus[job], memory[job]
+        parts = places[0 if asks is None else asks[job]].fit(kind, gpus)
+        if parts is None:
+            continue
+        rooms.take(kind, parts)
+        free.charge(tenants[job], gpus)
+        left -= gpus
+        yield Assignment(
+            jobs=(round_.jobs[job].id,), order=(0,), gpus={names[node]: part for node, part in sorted(parts)}
+        )
+
+
+def _left_beside(round_: Round, kept: tuple[Assignment, ...]) -> FreeCapacity:
+    """Return what nodes and quotas have beside those that are kept."""
     amounts, index = round_.amounts, round_.job_index
     free, nodes = FreeCapacity(amounts), round_.cluster.node_index
-    cpus, memory, tenants = amounts.c.tolist(), amounts.m.tolist(), amounts.tenant.tolist()
-    asks, taken = amounts.g.tolist(), list[tuple[int, int, int, int]]()
+    cpus, memory, tenants, asks = amounts.c.tolist(), amounts.m.tolist(), amounts.tenant.tolist(), amounts.g.tolist()
+    taken = list[tuple[int, int, int, int]]()
     for one in kept:
         members = [index[name] for name in one.jobs]
         milli, mib = cpus[members[0]], memory[members[0]]
@@ -68,23 +117,40 @@ def _started(policy: Policy, round_: Round, kept: tuple[Assignment, ...]) -> Ite
     node, *parts_taken = np.array(taken, dtype=np.int64).reshape(-1, 4).T
     for has, part in zip((free.gpus, free.cpus, free.memory), parts_taken, strict=True):
         np.subtract.at(has, node, part)
-    left, names, short = int(np.maximum(free.gpus, 0).sum()), [*nodes], dict[tuple[int, int], int]()
-    from muri_opt.systems.capacity.room_sets import RoomSets  # importing `solve_round` loads no system
+    return free
 
-    rooms = RoomSets(free.gpus.tolist(), free.cpus.tolist(), free.memory.tolist())
-    for place, gpus in policy.starting(round_, left):
-        if gpus > left or not free.has_quota(tenants[place], gpus):
-            continue
-        kind = cpus[place], memory[place]
-        if gpus >= short.get(kind, gpus + 1):
-            continue  # fewer GPUs of this kind found no room, and what is free only shrinks
-        parts = rooms.best_fit(kind, gpus)
-        if parts is None:
-            short[kind] = gpus
-            continue
-        rooms.take(kind, parts)
-        free.charge(tenants[place], gpus)
-        left -= gpus
-        yield Assignment(
-            jobs=(round_.jobs[place].id,), order=(0,), gpus={names[node]: part for node, part in sorted(parts)}
-        )
+
+class _Places:
+    """Where jobs may start that ask the same of nodes, beside what is placed already: what is free only shrinks."""
+
+    def __init__(self, rooms: RoomSets, demand: Demand | None) -> None:
+        self._rooms, self._shaped = rooms, demand if demand is not None and demand.shaped else None
+        self._regions: tuple[Bits, ...] = (EVERY_NODE,)
+        if demand is not None:
+            self._regions = tuple(sum([1 << node for node in some.tolist()]) for some in (*demand.near, *demand.sets))
+        self._short: dict[tuple[int, int, int], int] = {}
+        """The fewest GPUs of a kind that found no room; of jobs with a shape these GPUs only."""
+
+    def fit(self, kind: tuple[int, int], gpus: int) -> list[tuple[int, int]] | None:
+        """Return GPUs of nodes, with so many milli-CPUs and MiB each, or ``None`` where they do not fit."""
+        key = *kind, 0 if self._shaped is None else gpus
+        if gpus >= self._short.get(key, gpus + 1):
+            return None
+        if self._shaped is None:
+            found = self._rooms.best_fit(kind, gpus, self._regions)
+        else:
+            found = _shaped_parts(self._rooms, self._shaped, kind, gpus)
+        if found is None:
+            self._short[key] = gpus
+        return found
+
+
+def _shaped_parts(rooms: RoomSets, demand: Demand, kind: tuple[int, int], gpus: int) -> list[tuple[int, int]] | None:
+    """Return GPUs of nodes for a job that asks on how many of them it is, or for equally many on each."""
+    from muri_opt.systems.capacity.shaped_fit import fit_in_sets
+
+    share = fit_in_sets(gpus_that_fit(kind, *np.array(rooms.free, dtype=np.int64)), gpus, demand)
+    if share is None:
+        return None
+    used = np.flatnonzero(share)
+    return [*zip(used.tolist(), share[used].tolist(), strict=True)]

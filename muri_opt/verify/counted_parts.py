@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from muri_opt.rounds import Round
 from muri_opt.rounds.memoise import recalled
-from muri_opt.verify.amounts import CountedRooms, Need, Room, empty_rooms, sizes_of
+from muri_opt.verify.amounts import CountedRooms, Need, Room, empty_rooms, sizes_of, whole
 from muri_opt.verify.demands import Asked
 
 
@@ -32,6 +33,7 @@ class CountedParts:
         numbers = {room: number for number, room in enumerate(dict.fromkeys(rooms))}
         self._rooms, self._sizes = [*numbers], sizes_of(numbers)
         self._kind = np.array([numbers[room] for room in rooms], dtype=np.int64)
+        self._of_node = rooms
         self._known: dict[int, _Part] = {}
 
     def holding(self, asked: Asked, need: Need) -> list[Counter[int]]:
@@ -42,6 +44,22 @@ class CountedParts:
         """Return on how few nodes a job could start, or ``None``."""
         found = (asked.nodes_among(each, need.gpus) for each in self.holding(asked, need))
         return min((number for number in found if number is not None), default=None)
+
+    def node_count_with(
+        self, asked: Asked, need: Need, changed: Mapping[int, Room], added: Sequence[Room]
+    ) -> int | None:
+        """Return the same where some nodes, by their positions, have other rooms, and the job may use further ones."""
+        any_size, counts = whole(need), list[int]()
+        further = Counter([room.holds(any_size) for room in added])
+        for part in asked.parts or ((),):
+            holding = self._of(part).rooms.holding(need) + further
+            for node, room in changed.items():
+                if part[bisect_left(part, node) :][:1] == (node,):
+                    holding[self._of_node[node].holds(any_size)] -= 1
+                    holding[room.holds(any_size)] += 1
+            found = asked.nodes_among(holding, need.gpus)
+            counts += [] if found is None else [found]
+        return min(counts, default=None)
 
     def gpus(self, asked: Asked) -> int:
         """Return the GPUs of all parts where a job may start."""

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from muri_opt.rounds import Job, Round
+from muri_opt.rounds.memoise import recalled
 
 Ints = NDArray[Any]
 """Whole numbers: machine words, or of any size at a cost."""
@@ -39,8 +40,7 @@ class Pool(NamedTuple):
 
 def quota_pools(round_: Round, tables: Iterable[tuple[Job, Mapping[int, int]]]) -> list[Pool]:
     """Return one pool for each tenant with a quota, and one for all other jobs; ``tables`` are values by GPUs."""
-    total = round_.cluster.total_gpus
-    quotas = {tenant.id: tenant.quota_gpus for tenant in round_.cluster.tenants}
+    total, quotas = round_.cluster.total_gpus, _quotas(round_)
     members: dict[tuple[str, int], list[Mapping[int, int]]] = {}
     for job, table in tables:
         quota = quotas.get(job.tenant or "")
@@ -49,11 +49,19 @@ def quota_pools(round_: Round, tables: Iterable[tuple[Job, Mapping[int, int]]]) 
     return [Pool(mine, most) for (_, most), mine in members.items()]
 
 
+@recalled
+def _quotas(round_: Round) -> dict[str, int | None]:
+    return {tenant.id: tenant.quota_gpus for tenant in round_.cluster.tenants}
+
+
 def counted_best(total: int, pools: Sequence[Pool], *, steps: int) -> int | None:
     """Return the best value of the jobs of all pools within so many GPUs, or ``None`` where that takes too long.
 
     For each pool the best for each number of its GPUs, then all together. ``steps`` are the sums that may be made.
     """
+    if len(pools) == 1 and len(pools[0].tables) == 1 and pools[0].worth is None:
+        most = min(total, pools[0].most)
+        return max([0, *(value for gpus, value in pools[0].tables[0].items() if gpus <= most)])
     work = sum(pool.most * (sum(map(len, pool.tables)) + _is_apart(pool, total) * total) for pool in pools)
     if work > steps:
         return None

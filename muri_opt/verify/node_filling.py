@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from muri_opt.verify.amounts import NO_LIMIT, Sizes, minus
-from muri_opt.verify.fractional_filling import fractional_profit
-from muri_opt.verify.node_items import Item, undominated
+from muri_opt.verify.fractional_filling import ListFractions, fractional_profit
+from muri_opt.verify.node_items import Item, fitting, rows_of, undominated
 
 Ints = NDArray[np.int64]
 MOST_CELLS = 400_000
@@ -24,6 +24,8 @@ MOST_STEPS = 2_000_000_000
 """Cells looked at for all nodes of a round; where finer grids would take more, they are made coarser."""
 MOST_REPEATED = 400_000_000
 """Cells looked at again so that no job is counted twice on a node that it holds now."""
+MOST_TOLD = 100_000
+"""Items of all kinds of nodes; where there are more, those that are never needed are not looked for."""
 LEAST_WORK = 5_000
 """Cells that could be looked at while one item is picked up."""
 MOST_CONTENTS = 20_000
@@ -36,6 +38,7 @@ MOST_TOGETHER = 1 << 16
 """Cells of tables that are filled together: as many as are near to the processor."""
 MOST_ROOMS = 8
 """Rooms of nodes of one kind that each have a table of their own."""
+_ANY_ROOM = (NO_LIMIT, NO_LIMIT, NO_LIMIT)
 _BITS = 62
 """Sums of profits stay below two to this power: they must fit machine words."""
 
@@ -49,7 +52,7 @@ class Spot(NamedTuple):
 
 def profit_of_nodes(
     nodes: Sequence[tuple[str | None, Sizes]],
-    items: Mapping[str | None, Sequence[Item]],
+    items: Mapping[str | None, Sequence[Sequence[Item]]],
     extras: Mapping[int, Sequence[Item]],
     *,
     parts: int,
@@ -58,13 +61,15 @@ def profit_of_nodes(
 ) -> int:
     """Return at least the most profit of all nodes together.
 
-    A node has a kind and a room. It may have the items of its kind, and the extras of its position besides; what has no
-    profit or does not fit is left out. ``parts`` are more than any node is ever given: profits are rounded up so far
-    that the sum of so many can be held in a machine word. Nodes of one kind and one room share a table; where there are
-    many rooms, all nodes of one kind do. ``share`` is as in :func:`most_profits`, and ``added`` how many cells may be
-    looked at to add the extras.
+    A node has a kind and a room. It may have the items of its kind, in lists that kinds may share, and the extras of
+    its position besides; what has no profit or does not fit is left out. ``parts`` are more than any node is ever
+    given: profits are rounded up so far that the sum of so many can be held in a machine word. Nodes of one kind and
+    one room share a table; where there are many rooms, all nodes of one kind do. Where very many items would be looked
+    at for very many kinds, those of too many cells have the bound of fractions alone. ``share`` is as in
+    :func:`most_profits`, and ``added`` how many cells may be looked at to add the extras.
     """
-    shift = _shift(chain(*items.values(), *extras.values()), parts=parts)
+    lists = {id(some): some for each in items.values() for some in each}
+    shift = _shift(chain(*lists.values(), *extras.values()), parts=parts)
     kinds: dict[str | None, Counter[Spot]] = {}
     for place, (kind, room) in enumerate(nodes):
         spot = Spot(room, tuple(_worthwhile(extras.get(place, ()), room, shift)))
@@ -75,10 +80,18 @@ def profit_of_nodes(
         for spot, count in spots.items():
             shelves.setdefault((kind, spot.room if apart else None), Counter())[spot] += count
     cells = min(MOST_CELLS, added // max(1, sum(len(spot.extras) for spots in kinds.values() for spot in spots)))
+    many = sum(len(some) for kind, _ in shelves for some in items[kind]) > MOST_TOLD
+    rows = {name: rows_of(_worthwhile(some, _ANY_ROOM, shift)) for name, some in lists.items()} if many else {}
+    fractions = ListFractions(rows)
     total = 0
     for (kind, _), spots in shelves.items():
-        common = list(_worthwhile(items[kind], _extreme(max, [spot.room for spot in spots]), shift))
-        most = most_profits(list(spots), common, share=share * len(shelves), cells=cells)
+        room = _extreme(max, [spot.room for spot in spots])
+        names = [*map(id, items[kind])]
+        if many and fractions.needs_cells(names, [spot.room for spot in spots]) > cells:
+            most = [fractions.profit(names, spot.room, rows_of(spot.extras)) for spot in spots]
+        else:
+            common = list(_worthwhile(chain(*items[kind]), room, shift))
+            most = most_profits(list(spots), common, share=share * len(shelves), cells=cells)
         total += sum(count * profit for count, profit in zip(spots.values(), most, strict=True))
     return total << shift
 
@@ -137,9 +150,11 @@ def most_profits(spots: Sequence[Spot], items: Sequence[Item], *, share: int = 1
         return _filled_spots(grid, spots, kept, share)
     rough = grid.coarser(ROUGH_CELLS)
     found = _filled_spots(rough, spots, _undominated(room, map(rough.rounded, kept), map(rough.rounded, own)), share)
+    common = rows_of(kept)
+    own_rows = [np.concatenate([common, rows_of(spot.extras)]) for spot in spots]
     return [
-        min(profit, fractional_profit(spot.room, [*_worthwhile((*kept, *spot.extras), spot.room, 0)]))
-        for profit, spot in zip(found, spots, strict=True)
+        min(profit, fractional_profit(spot.room, fitting(rows, spot.room)))
+        for profit, spot, rows in zip(found, spots, own_rows, strict=True)
     ]
 
 

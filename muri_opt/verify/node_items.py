@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -21,6 +21,16 @@ class Item(NamedTuple):
     job: int
     sizes: Sizes
     profit: int
+
+
+def rows_of(items: Iterable[Item]) -> Ints:
+    """Return what items take of each resource and their profits, in a row for each; profits are machine words."""
+    return np.array([(*sizes, profit) for _, sizes, profit in items], dtype=np.int64).reshape(-1, 4)
+
+
+def fitting(rows: Ints, room: Sizes) -> Ints:
+    """Return the rows of items that have a profit and fit a room."""
+    return rows[(rows[:, 3] > 0) & (rows[:, :3] <= room).all(axis=1)]
 
 
 def undominated(room: Sizes, items: Sequence[Item], smallest: Sizes) -> list[Item]:

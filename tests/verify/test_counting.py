@@ -78,9 +78,16 @@ def test_counting_stops_at_its_steps_and_sooner_with_large_numbers() -> None:
     assert counted_best(15, [pool], steps=180) == 2
     assert counted_best(15, [pool], steps=179) is None
     assert counted_best(10, [pool], steps=30) == 2
-    large = Pool([{1: 1 << 70}], 600_000)
-    assert counted_best(600_000, [large], steps=10**9) is None
-    assert counted_best(500_000, [large._replace(most=500_000)], steps=10**9) == 1 << 70
+    large = Pool([{1: 1 << 70}, {1: 1}], 300_000)
+    assert counted_best(300_000, [large], steps=10**9) is None
+    assert counted_best(250_000, [large._replace(most=250_000)], steps=10**9) == (1 << 70) + 1
+
+
+def test_of_one_job_no_sums_are_made() -> None:
+    table = {1: 5, 3: 1 << 70, 4: 1 << 80, 2: -1}
+    assert counted_best(10**9, [Pool([table], 3)], steps=0) == 1 << 70
+    assert counted_best(2, [Pool([table], 10**9)], steps=0) == 5
+    assert counted_best(0, [Pool([table], 3)], steps=0) == 0
 
 
 @given(st.integers(0, 12), TABLES, st.sampled_from([1, 1 << 61, 1 << 80]))

@@ -15,7 +15,7 @@ from muri_opt.verify import fractional_filling, node_filling
 from muri_opt.verify.amounts import NO_LIMIT, Sizes
 from muri_opt.verify.fractional_filling import fractional_profit
 from muri_opt.verify.node_filling import Spot, most_profits
-from muri_opt.verify.node_items import Item
+from muri_opt.verify.node_items import Item, rows_of
 
 PROFITS = st.one_of(st.integers(1, 9), st.integers(1, 10**6), st.integers(1, 10**18))
 
@@ -57,7 +57,7 @@ def linear_optimum(room: Sizes, items: Sequence[Item]) -> float:
 @more_examples(300)
 def test_no_choice_brings_more(drawn: tuple[Sizes, list[Item]]) -> None:
     room, items = drawn
-    assert fractional_profit(room, items) >= best_choice(room, items)
+    assert fractional_profit(room, rows_of(items)) >= best_choice(room, items)
 
 
 @given(filled())
@@ -67,22 +67,23 @@ def test_it_is_the_linear_program_or_all_items(drawn: tuple[Sizes, list[Item]]) 
     assume(all(any(size for size, has in zip(item.sizes, room, strict=True) if has < NO_LIMIT) for item in items))
     most, every = linear_optimum(room, items), sum(item.profit for item in items)
     event("the room is the limit" if most < every else "all items are")
-    assert fractional_profit(room, items) <= min(most, every) * (1 + 2e-5)
+    assert fractional_profit(room, rows_of(items)) <= min(most, every) * (1 + 2e-5)
 
 
 def test_prices_that_were_not_found_in_time_still_bound() -> None:
     """Without a step of the simplex method all prices are 0, and every item brings its profit."""
     items = [Item(job, (1, 10, 0), 5 + job) for job in range(6)]
-    assert fractional_profit((4, 30, 0), items) == 30
+    assert fractional_profit((4, 30, 0), rows_of(items)) == 30
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(fractional_filling, "MOST_PIVOTS", 0)
-        assert fractional_profit((4, 30, 0), items) == sum(item.profit for item in items)
+        assert fractional_profit((4, 30, 0), rows_of(items)) == sum(item.profit for item in items)
 
 
 def test_what_takes_nothing_is_free() -> None:
-    assert fractional_profit((0, 0, 0), []) == 0
-    assert fractional_profit((0, 0, NO_LIMIT), [Item(0, (0, 0, 0), 7), Item(1, (0, 0, 10**9), 2)]) == 9
-    assert fractional_profit((4, 0, 0), [Item(0, (0, 0, 0), 7), Item(1, (2, 0, 0), 3)]) == 10
+    assert fractional_profit((0, 0, 0), rows_of([])) == 0
+    free = [Item(0, (0, 0, 0), 7), Item(1, (0, 0, 10**9), 2)]
+    assert fractional_profit((0, 0, NO_LIMIT), rows_of(free)) == 9
+    assert fractional_profit((4, 0, 0), rows_of([Item(0, (0, 0, 0), 7), Item(1, (2, 0, 0), 3)])) == 10
 
 
 @pytest.mark.parametrize(("profit", "better"), [("as it takes", "fractions"), ("any", "cells")])
@@ -93,7 +94,7 @@ def test_where_cells_would_be_too_many_the_better_bound_counts(profit: str, bett
         milli, mebibytes = int(draw.integers(3_001, 9_000)), int(draw.integers(20_001, 40_000))
         costs = 10_000 + milli + mebibytes if profit == "as it takes" else int(draw.integers(1, 10**6))
         items.append(Item(job, (1, milli, mebibytes), costs))
-    fractions = fractional_profit(room, items)
+    fractions = fractional_profit(room, rows_of(items))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(node_filling, "fractional_profit", lambda *_: NO_LIMIT)
         (cells,) = most_profits([Spot(room)], items)

@@ -199,8 +199,13 @@ def test_all_nodes_together_have_the_best_of_each(
 
     of_kind = {None: some, "a": some + typed}
     best = sum(brute(room, of_kind[kind], extras.get(place, ())) for place, (kind, room) in enumerate(nodes)) * scale
+    dear, more = scaled(some), scaled(typed)
+    lists, own = {None: [dear], "a": [dear, more]}, {place: scaled(mine) for place, mine in extras.items()}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(node_filling, "MOST_ROOMS", rooms_apart)
-        dear = {kind: scaled(chosen) for kind, chosen in of_kind.items()}
-        found = profit_of_nodes(nodes, dear, {place: scaled(mine) for place, mine in extras.items()}, parts=24)
+        found = profit_of_nodes(nodes, lists, own, parts=24)
+        patch.setattr(node_filling, "MOST_TOLD", -1)  # so few items are too many, but not their cells
+        assert profit_of_nodes(nodes, lists, own, parts=24) == found
+        patch.setattr(node_filling, "MOST_CELLS", 0)  # which now are, too
+        assert profit_of_nodes(nodes, lists, own, parts=24) >= best
     assert best <= found <= best + (best >> 50)  # rounded up where profits are too large for machine words

@@ -31,6 +31,7 @@ from muri_opt.cli.serve.session_messages import (
     Submit,
 )
 from muri_opt.errors import InputError
+from muri_opt.rounds.long_numbers import long_numbers
 from muri_opt.solve.session.session import Session
 
 if TYPE_CHECKING:
@@ -91,7 +92,8 @@ class Service:
             self.check_size(len(text))
             head = self._head(text)
             answer = self.read(head.do, text).answer(self, received)
-            return msgspec.json.encode({"id": head.id, "answer": answer})
+            with long_numbers():
+                return msgspec.json.encode({"id": head.id, "answer": answer})
         except Exception as error:  # whatever it is, the next message is answered
             return msgspec.json.encode({"id": head.id, "problem": problem_of(error)})
 

@@ -17,6 +17,7 @@ import numpy as np
 
 from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import UNLIMITED, Ints
+from muri_opt.rounds.stopping import look_at_clock
 from muri_opt.systems.afs.demand import Demand
 from muri_opt.systems.afs.restart_hysteresis import kept_shares
 from muri_opt.systems.afs.set_choice import Limit, chosen_sets, limits_of_sets
@@ -115,6 +116,7 @@ class _OneClass:
         cap = np.array([self._cap(place) for place in range(len(self._jobs))], dtype=np.int64)
         limits = [*limits_of_sets(self._chosen, self._left.gpus), *self._quotas()]
         for members, most in limits:
+            look_at_clock()
             if cap[members].sum() > most:
                 cap[members] = self._all.divide(replace(self._part, cap=cap).of(members), max(0, most))
         total = max(0, int(self._left.gpus.sum()))
@@ -137,6 +139,7 @@ class _OneClass:
 
     def _cap(self, place: int) -> int:
         """Return the largest share that a job could have inside its set if no other of its class had any."""
+        look_at_clock()
         room, most = self._left.room(self._jobs[place]), int(self._part.cap[place])
         nodes = self._chosen[place]
         demand = self._fit.demand(self._jobs[place])
@@ -167,6 +170,7 @@ class _OneClass:
 
         Room is where the job is now, in its chosen set, or ``anywhere`` that it may be.
         """
+        look_at_clock()
         job, left = self._jobs[place], self._left
         before = self._placed.get(job)
         if before is not None:

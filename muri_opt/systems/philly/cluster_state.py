@@ -31,7 +31,8 @@ class ClusterState(JobsOnNodes[Held]):
     def __init__(self, round_: Round, status: JobStatus, places: Mapping[int, Held] | None = None) -> None:
         super().__init__(round_.amounts)
         self.status, self.tree = status, QuotaTree.of(round_)
-        self._table: Ints | None = None
+        self._by_rank: dict[int, Ints] = {}
+        """The GPUs of each priority that count for a quota, where there are several."""
         self.gpus -= self.amounts.G - status.gpus  # a node that is down has none
         self.alone: Ints = np.zeros(len(self.gpus), dtype=np.int64)
         self.runs = np.zeros(len(self.amounts.g), dtype=np.bool_)
@@ -55,6 +56,7 @@ class ClusterState(JobsOnNodes[Held]):
             for node in held:
                 self.residents[node].add(job)
             self._note(job, held)
+            self._count(job, 1)
         jobs, nodes, gpus = self.pairs()
         for left, each in zip(self.left, (1, amounts.c[jobs], amounts.m[jobs]), strict=True):
             np.subtract.at(left, nodes, gpus * each)
@@ -87,7 +89,7 @@ class ClusterState(JobsOnNodes[Held]):
     def put(self, job: int, held: Held) -> None:
         """Put a job on nodes."""
         super().put(job, held)
-        self._table = None
+        self._count(job, 1)
         self._note(job, held)
         if self.is_alone(job):
             self.alone[list(held)] += 1
@@ -95,7 +97,7 @@ class ClusterState(JobsOnNodes[Held]):
     def take(self, job: int) -> Held:
         """Take a job from its nodes; return where it was."""
         held = super().take(job)
-        self._table = None
+        self._count(job, -1)
         self._pairs[2, self._pairs_of.pop(job)] = 0
         self.runs[job] = False
         if self.is_alone(job):
@@ -138,15 +140,21 @@ class ClusterState(JobsOnNodes[Held]):
         """Return the most GPUs of one more job of a tenant and a priority that would be within its quotas."""
         if self.status.classes == 1:
             return min((int(self.quota[one]) for one in self.amounts.line(tenant)), default=UNLIMITED)
-        held = self._held_by_rank()
         line = self.tree.line(tenant)
-        return min((int(self.amounts.U[one] - held[one, rank]) for one in line), default=UNLIMITED)
+        return min([int(self.amounts.U[one]) - self._held(one, rank) for one in line], default=UNLIMITED)
 
-    def _held_by_rank(self) -> Ints:
-        """Return the table of GPUs that count for each quota; worked out anew after a change."""
-        if self._table is None:
-            self._table = self.tree.held(self.tree.used(self.at))
-        return self._table
+    def _held(self, owner: int, rank: int) -> int:
+        """Return the GPUs that count for a quota, of jobs of a priority and larger ones."""
+        return int(self._by_rank[owner][rank:].sum()) if owner in self._by_rank else 0
+
+    def _count(self, job: int, sign: int) -> None:
+        """Count the GPUs of a job, or count them no more, for the quotas of its line."""
+        if self.status.classes == 1:
+            return
+        for one in self.tree.line(int(self.amounts.tenant[job])):
+            if one not in self._by_rank:
+                self._by_rank[one] = np.zeros(self.status.classes, dtype=np.int64)
+            self._by_rank[one][self.status.rank[job]] += sign * self.amounts.g[job]
 
     def used(self, tenant: int) -> int:
         """Return how many GPUs a tenant uses."""

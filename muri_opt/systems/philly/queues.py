@@ -22,12 +22,11 @@ class Queue:
 
     def __init__(self, jobs: Ints, demands: Ints, runs: Bools) -> None:
         self.jobs, self._demands, self._runs = jobs, demands[jobs], runs
-        self._has: Bools = np.zeros(int(demands.max(initial=-1)) + 1, dtype=np.bool_)
-        self._has[self._demands] = True
+        self._every = np.unique(self._demands)
 
     def next(self, place: int, able: Bools) -> int:
         """Return the first place from this one on of a job that waits and whose demand is ``able``, or -1."""
-        if place == len(self.jobs) or not (able & self._has).any():
+        if place == len(self.jobs) or not able[self._every].any():
             return -1
         found = able[self._demands[place:]] & ~self._runs[self.jobs[place:]]
         at = int(found.argmax())
@@ -52,7 +51,6 @@ class Queues:
     def __init__(self, round_: Round, status: JobStatus, state: ClusterState, demands: Ints) -> None:
         now = microseconds(round_.now)
         self._state, self._parts = state, _parts_of_quotas(round_.amounts.U.tolist(), max(1, status.total))
-        rank_of, tenant_of = status.rank, round_.amounts.tenant
         submitted = np.array(
             [
                 now - microseconds(job.waiting_seconds or 0.0) if job.submitted is None else microseconds(job.submitted)
@@ -62,23 +60,23 @@ class Queues:
         )
         by_worth = status.rules.objective == COMPLETION
         later = -status.values.most // round_.amounts.g if by_worth else np.zeros(len(submitted), dtype=np.int64)
-        self._queues: dict[tuple[int, int], Queue] = {}
+        self._queues: dict[int, dict[int, Queue]] = {}
         may = status.may.start | status.may.move if status.rules.migrate == 0 else status.may.start
         queued = np.flatnonzero(may)
-        for rank in range(status.classes):
-            for tenant in np.unique(tenant_of[queued]).tolist():
-                some = queued[(rank_of[queued] == rank) & (tenant_of[queued] == tenant)]
-                if len(some):
-                    in_turn = some[np.lexsort((submitted[some], later[some]))]
-                    self._queues[rank, tenant] = Queue(in_turn, demands, state.runs)
+        rank, tenant = status.rank[queued], round_.amounts.tenant[queued]
+        line = np.lexsort((submitted[queued], later[queued], tenant, rank))
+        ends = np.flatnonzero((np.diff(rank[line]) != 0) | (np.diff(tenant[line]) != 0)) + 1
+        for some in np.split(queued[line], ends) if len(queued) else ():
+            of_rank = self._queues.setdefault(int(status.rank[some[0]]), {})
+            of_rank[int(round_.amounts.tenant[some[0]])] = Queue(some, demands, state.runs)
 
     def has(self, able: Bools) -> bool:
         """Return whether any job waits whose demand is ``able``."""
-        return any(queue.next(0, able) >= 0 for queue in self._queues.values())
+        return any(queue.next(0, able) >= 0 for queues in self._queues.values() for queue in queues.values())
 
     def of_priority(self, rank: int) -> dict[int, Queue]:
         """Return the queues of the jobs of one priority, by tenant."""
-        return {tenant: queue for (of, tenant), queue in self._queues.items() if of == rank}
+        return self._queues.get(rank, {})
 
     def served(self, tenant: int) -> int:
         """Return the part of its quota that a tenant uses, as a whole number; of a quota of nothing, all and more.

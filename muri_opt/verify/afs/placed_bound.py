@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from math import gcd
 
 from muri_opt.rounds import LinearDuals, Round
 from muri_opt.verify.afs.dual_bound import MOST_STEPS
-from muri_opt.verify.afs.places import Group, SharePlaces, Tables
+from muri_opt.verify.afs.places import SharePlaces, Tables
 from muri_opt.verify.amounts import Need, empty_rooms, need_of
 from muri_opt.verify.counting import counted_best, quota_pools
 from muri_opt.verify.dual_bound import PriceTable, Supply
@@ -62,8 +62,10 @@ def counted_apart(places: SharePlaces, values: Tables) -> int | None:
     Parts of the cluster that no job may choose between are counted apart. Where jobs of several priorities make numbers
     that are too long for that, each class is counted as if it had the cluster to itself.
     """
-    groups = places.apart()
-    together = _counted(places.round_, groups, values)
+    groups, nodes = places.apart(), places.round_.cluster.nodes
+    counts = [sum([nodes[node].gpus for node in mine]) for _, mine in groups]
+    together = _counted(places.round_, counts, [jobs for jobs, _ in groups], dict(enumerate(values)))
+    group_of = {place: number for number, (jobs, _) in enumerate(groups) for place in jobs}
     classes: dict[int, list[int]] = {}
     for place, job in enumerate(places.round_.jobs):
         classes.setdefault(job.priority, []).append(place)
@@ -72,21 +74,24 @@ def counted_apart(places: SharePlaces, values: Tables) -> int | None:
     total = 0
     for members in classes.values():
         unit = gcd(*(value for place in members for value in values[place].values())) or 1
-        mine: list[dict[int, int]] = [{} for _ in values]
+        mine = {place: {gpus: value // unit for gpus, value in values[place].items()} for place in members}
+        apart = dict[int, list[int]]()
         for place in members:
-            mine[place] = {gpus: value // unit for gpus, value in values[place].items()}
-        best = _counted(places.round_, groups, mine)
+            apart.setdefault(group_of[place], []).append(place)
+        best = _counted(places.round_, [counts[group] for group in apart], apart.values(), mine)
         if best is None:
             return None
         total += best * unit
     return total
 
 
-def _counted(round_: Round, groups: Sequence[Group], values: Tables) -> int | None:
+def _counted(
+    round_: Round, counts: Iterable[int], groups: Iterable[Sequence[int]], values: Mapping[int, Mapping[int, int]]
+) -> int | None:
+    """Return the best value of groups of jobs that each have so many GPUs."""
     total = 0
-    for jobs, nodes in groups:
+    for gpus, jobs in zip(counts, groups, strict=True):
         pools = quota_pools(round_, ((round_.jobs[place], values[place]) for place in jobs if values[place]))
-        gpus = sum(round_.cluster.nodes[node].gpus for node in nodes)
         best = counted_best(gpus, pools, steps=MOST_STEPS)
         if best is None:
             return None

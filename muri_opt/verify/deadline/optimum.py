@@ -24,10 +24,10 @@ from muri_opt.verify.tenant_lines import with_parents
 
 MOST_STEPS = 200_000_000
 """Sums beyond which the dynamic program is not run."""
+_MOST_BITS = 1_000
+"""Jobs of several priorities are counted together where values have no more bits; in any case each priority alone."""
 SOME_STEPS, MANY_STEPS = 500_000, 20_000_000
 """Sums beyond which only the jobs that a price leaves open are counted, and beyond which those are not either."""
-
-
 Part = tuple[int, ...] | None
 """Nodes by their positions, ``None`` for all."""
 
@@ -89,12 +89,34 @@ def counted_bound(round_: Round, values: Values) -> int:
         best = None if ways is None else core_best(total, ways, steps=MANY_STEPS)
         if best is not None:
             return best
-    tables = []
+    classes: dict[int, list[tuple[Job, dict[int, int]]]] = {}
     for job in round_.jobs:
-        table: dict[int, int] = {}
-        for way in ways_of(round_, job):
-            table[way.gpus] = max(table.get(way.gpus, 0), values[job.id][way.gpus, way.home is not None])
-        tables.append((job, table))
+        unit, table = _table(round_, job, values)
+        classes.setdefault(unit, []).append((job, table))
+    apart = sum([unit * _bound_of(total, large, tables) for unit, tables in classes.items()])
+    if len(classes) < 2 or max(classes).bit_length() > _MOST_BITS:
+        return apart
+    together = [
+        (job, {gpus: unit * value for gpus, value in table.items()})
+        for unit, tables in classes.items()
+        for job, table in tables
+    ]
+    return min(apart, _bound_of(total, large, together))
+
+
+def _table(round_: Round, job: Job, values: Values) -> tuple[int, dict[int, int]]:
+    """Return in which unit the values of a job are, and the best of its ways to run with each number of GPUs."""
+    one, unit, in_time = values.ahead(job.id)
+    table: dict[int, int] = {}
+    for way in ways_of(round_, job):
+        stays = way.home is not None
+        value = one.speed(way.gpus, stays) + (in_time // unit if one.keeps(way.gpus, stays) else 0)
+        table[way.gpus] = max(table.get(way.gpus, 0), value)
+    return unit, table
+
+
+def _bound_of(total: int, large: Round, tables: Sequence[tuple[Job, dict[int, int]]]) -> int:
+    """Return what no choice of the values of jobs exceeds within so many GPUs, and within quotas where that is soon."""
     counted = counted_best(total, quota_pools(large, tables), steps=MOST_STEPS)
     return priced_bound(total, [table for _, table in tables]) if counted is None else counted
 

@@ -31,8 +31,10 @@ class Values(Mapping[str, Mapping[tuple[int, bool], int]]):
         self._jobs = {job.id: job for job in round_.jobs}
         self._total = round_.cluster.total_gpus
         self._shares, unit = shares_of(round_), 1
-        for priority in sorted({job.priority for job in round_.jobs}):
-            jobs = [job for job in round_.jobs if job.priority == priority]
+        classes: dict[int, list[Job]] = {}
+        for job in round_.jobs:
+            classes.setdefault(job.priority, []).append(job)
+        for _, jobs in sorted(classes.items()):
             line = sorted(
                 (job.deadline, job.submitted or 0.0, place)
                 for place, job in enumerate(jobs)

@@ -12,6 +12,7 @@ from msgspec import structs
 from muri_opt.rounds import Assignment, Change, Decision, Job, Round
 from muri_opt.rounds.memoise import last_recalled
 from muri_opt.verify.amounts import CountedRooms, Need, Room, empty_rooms, fewest_of, micro, need_of, whole
+from muri_opt.verify.counted_parts import CountedParts, empty_parts
 from muri_opt.verify.demands import Asked, asked_job, starts_of
 from muri_opt.verify.tenant_lines import most_gpus, tenant_lines, with_parents
 from muri_opt.verify.type_quotas import OpenTypes, used_of
@@ -44,6 +45,7 @@ class Proposals:
         self._rooms: dict[str, Room] | None = None
         self._of: dict[str, Assignment] = {}
         self._free = self._empty = CountedRooms(())
+        self._parts = CountedParts(())
         self._asked = starts_of(round_)
         self._known: dict[tuple[object, ...], list[tuple[int, str]]] = {}
         self._kept: list[tuple[Change, ...]] = []
@@ -79,6 +81,7 @@ class Proposals:
             self._rooms = rooms_after(self._round, self._decision)
             self._of = {name: one for one in self._decision.assignments for name in one.jobs}
             self._free, self._empty = CountedRooms(self._rooms.values()), CountedRooms(empty_rooms(self._round))
+            self._parts = CountedParts([*self._rooms.values()])
         freed, of = dict[str, Room](), self._of
         for name in change.preempt:
             if name not in of or len(of[name].jobs) > 1:
@@ -150,8 +153,9 @@ class Proposals:
         if added and not asked.parts:
             return None, None  # nobody knows what a node would have to be
         within = asked if self._types is None else replace(asked, parts=self._types.parts(job, asked))
-        now = within.node_count([*{**rooms, **freed}.values()], need, added)
-        return now, asked.node_count(empty_rooms(self._round), need, added)
+        index = self._round.cluster.node_index
+        now = self._parts.node_count_with(within, need, {index[node]: room for node, room in freed.items()}, added)
+        return now, empty_parts(self._round).node_count_with(asked, need, {}, added)
 
     def _asked_then(self, job: Job, change: Change) -> Asked | None:
         """Return what a job asks once the time of a change has passed; ``None`` where it may not start then either."""

@@ -11,6 +11,7 @@ from muri_opt.rounds import Assignment, Decision, Job, Prices, Proof, Round, Vio
 from muri_opt.rounds.field_groups import SHARES
 from muri_opt.verify.amounts import empty_rooms, need_of
 from muri_opt.verify.chapter import Bound, Chapter, best_bound, linear
+from muri_opt.verify.counted_parts import empty_parts
 from muri_opt.verify.demands import Asked, pinned_breaches, start_breaches, starts_of
 from muri_opt.verify.feasibility import (
     capacity_breaches,
@@ -88,7 +89,7 @@ class GangChapter(Chapter):
         at_home = asked.must and dict(assignment.gpus) == dict(job.placement or {})
         if not self.rules.fewest_nodes or at_home:
             return
-        limit = asked.node_count(empty_rooms(self.round_), need_of(job))
+        limit = empty_parts(self.round_).node_count(asked, need_of(job))
         if limit is not None and len(assignment.gpus) > limit:
             detail = f"job {job.id!r} sits on {len(assignment.gpus)} nodes, {limit} would do"
             yield Violation(rule="fewest-nodes", where=where, detail=detail)

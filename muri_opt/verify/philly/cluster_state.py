@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from muri_opt.verify.amounts import Need, Room, smallest_node_count
+from muri_opt.verify.counted_parts import CountedParts
 from muri_opt.verify.demands import Asked
 from muri_opt.verify.philly.job_status import Held, Reading, Stand
-from muri_opt.verify.philly.reach import Reach, inside_racks
+from muri_opt.verify.philly.reach import Reach
 from muri_opt.verify.philly.rules import APART
 
 Racks = dict[int, Counter[Room]]
@@ -32,6 +33,8 @@ class ClusterState:
         self.places: dict[int, Held] = {}
         self.free_gpus = sum(room.gpus for room in self.rooms)
         """GPUs that nobody has."""
+        self._counted: dict[bool | None, CountedParts] = {}
+        """What is free for gangs that are alone and for others, and (``None``) at all, until somebody comes or goes."""
         for job, held in places.items():
             self._occupy(job, held, 1)
             self.places[job] = held
@@ -83,12 +86,12 @@ class ClusterState:
         With it others may be closer together than before: a gang that may not be anywhere must find all on that node.
         """
         if level == 2:
-            return asked.node_count(self._open_rooms(need), need, [added]) is not None
+            alone = self.reading.tenancy.is_alone(need.gpus)
+            return asked.node_count(self._open_rooms(alone=alone), need, [added]) is not None
         return replace(asked, parts=((),)).node_count([], need, [added]) == 1
 
-    def _open_rooms(self, need: Need) -> list[Room]:
+    def _open_rooms(self, *, alone: bool) -> list[Room]:
         """Return what is free on each node for a gang that may share it with those that are there."""
-        alone = self.reading.tenancy.is_alone(need.gpus)
         return [
             room._replace(gpus=0) if (residents if alone else any(map(self._is_alone, residents))) else room
             for room, residents in zip(self.rooms, self.residents, strict=True)
@@ -96,17 +99,21 @@ class ClusterState:
 
     def _could_place(self, asked: Asked, need: Need, level: int, reach: Reach) -> bool:
         """Return whether a gang could sit on what is free of the nodes where it may start."""
-        rooms = self._open_rooms(need)
+        alone = self.reading.tenancy.is_alone(need.gpus)
+        if alone not in self._counted:
+            self._counted[alone] = CountedParts(self._open_rooms(alone=alone))
         if reach.in_rack and level < 2:
-            asked = inside_racks(asked, self.reading.racks)
-        count = asked.node_count(rooms, need)
+            asked = self.reading.rack_parts.inside(asked)
+        count = self._counted[alone].node_count(asked, need)
         return count is not None and (count <= reach.fewest or level == 2 or (level == 1 and reach.in_rack))
 
     def free_for(self, asked: Asked | None) -> int:
         """Return the GPUs that nobody has, of the nodes on which a gang may start."""
         if asked is None:
             return self.free_gpus
-        return sum(self.rooms[node].gpus for part in asked.parts for node in part)
+        if None not in self._counted:
+            self._counted[None] = CountedParts(self.rooms)
+        return self._counted[None].gpus(asked)
 
     def _change(self, job: int, held: Held, sign: int) -> None:
         for node in held:
@@ -117,6 +124,7 @@ class ClusterState:
 
     def _occupy(self, job: int, held: Held, sign: int) -> None:
         """Change what nodes have free, and who is on them."""
+        self._counted.clear()
         need = self.reading.stands[job].need
         self.free_gpus -= sign * sum(held.values())
         for node, gpus in held.items():

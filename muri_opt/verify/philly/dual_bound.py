@@ -9,6 +9,7 @@ from muri_opt.errors import InputError
 from muri_opt.rounds import LinearDuals, Round
 from muri_opt.rounds.memoise import recalled
 from muri_opt.verify.amounts import Room
+from muri_opt.verify.counted_parts import CountedParts
 from muri_opt.verify.dual_bound import PriceTable
 from muri_opt.verify.node_filling import profit_of_nodes
 from muri_opt.verify.node_items import Item
@@ -62,7 +63,8 @@ def placed_bound(round_: Round, reading: Reading, duals: LinearDuals) -> int:
                 common[look] += parts
     nodes = [(str(look), room.sizes) for look, room in zip(reading.looks, rooms, strict=True)]
     most = 2 * len(reading.stands)  # more than a node is ever given
-    profits.append(profit_of_nodes(nodes, common, home, parts=most, share=2, added=MOST_ADDED))
+    every = {look: [items] for look, items in common.items()}
+    profits.append(profit_of_nodes(nodes, every, home, parts=most, share=2, added=MOST_ADDED))
     return prices.bound(profits)
 
 
@@ -129,7 +131,7 @@ class _Spreads:
     """How gangs could sit if all jobs were gone that anybody may touch; equal needs are looked at once."""
 
     def __init__(self, reading: Reading, rooms: Sequence[Room]) -> None:
-        self._reading, self._rooms = reading, rooms
+        self._reading, self._rooms, self._counted = reading, rooms, CountedParts(rooms)
         self._layout = Layout.of(counted_rooms(reading.racks, rooms).values())
         self._looks = [str(look) for look in dict.fromkeys(reading.looks)]
         self._known: dict[object, tuple[Reach, int]] = {}
@@ -163,6 +165,6 @@ class _Spreads:
         need, asked = stand.need, stand.asked
         if asked is None:
             return Reach.of(self._layout, need), max((room.holds(need) for room in self._layout.nodes), default=0)
-        reach = Reach.asked(asked, need, self._rooms, self._reading.racks)
+        reach = Reach.asked(asked, need, self._counted, self._reading.rack_parts)
         holds = (self._rooms[node].holds(need) for part in asked.parts for node in part)
         return reach, max(holds, default=0)

@@ -7,15 +7,17 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 import msgspec
+import numpy as np
 
 from muri_opt.errors import InputError
 from muri_opt.rounds import Decision, Job, Round
 from muri_opt.rounds.memoise import last_recalled
 from muri_opt.verify.amounts import Need, Room, empty_rooms, micro, need_of
 from muri_opt.verify.completion import behind_known, left_over, worth_of_work
+from muri_opt.verify.counted_parts import CountedParts
 from muri_opt.verify.demands import Asked, asked_of, is_lost
-from muri_opt.verify.philly.quotas import Quotas, Scale, scales
-from muri_opt.verify.philly.reach import Layout, Reach
+from muri_opt.verify.philly.quotas import Ints, Quotas, Scale, scales
+from muri_opt.verify.philly.reach import Layout, RackParts, Reach
 from muri_opt.verify.philly.rules import APART, Tenancy
 
 Held = Mapping[int, int]
@@ -80,6 +82,7 @@ class Reading:
     tenancy: Tenancy
     stands: tuple[Stand, ...]
     racks: tuple[int, ...]
+    rack_parts: RackParts
     rooms: tuple[Room, ...]
     looks: tuple[int, ...]
     quotas: Quotas
@@ -94,8 +97,9 @@ class Reading:
     def read(cls, round_: Round, tenancy: Tenancy) -> Reading:
         """Return the reading, read now."""
         rooms = _rooms(round_)
-        names = list(dict.fromkeys(node.rack for node in round_.cluster.nodes))
-        racks = tuple(names.index(node.rack) for node in round_.cluster.nodes)
+        names = dict[str | None, int]()
+        racks = tuple(names.setdefault(node.rack, len(names)) for node in round_.cluster.nodes)
+        rack_parts, counted = RackParts(racks), CountedParts(rooms)
         layout = Layout.of(counted_rooms(racks, rooms).values())
         quotas, asked = Quotas.of(round_), asked_of(round_)
         ranks = {priority: rank for rank, priority in enumerate(sorted({job.priority for job in round_.jobs}))}
@@ -111,7 +115,8 @@ class Reading:
             need, mine = needs[asks], None if asked is None else asked[job.id]
             key = need if mine is None else (need, id(mine.parts), mine.fewest, mine.most, mine.even)
             if key not in reaches:
-                reaches[key] = Reach.of(layout, need) if mine is None else Reach.asked(mine, need, rooms, racks)
+                inside = mine is not None and Reach.asked(mine, need, counted, rack_parts)
+                reaches[key] = inside or Reach.of(layout, need)
             try:
                 stands.append(known.stand(job, need, reaches[key], mine))
             except InputError as error:
@@ -121,6 +126,7 @@ class Reading:
             tenancy=tenancy,
             stands=tuple(stands),
             racks=racks,
+            rack_parts=rack_parts,
             rooms=rooms,
             looks=(0,) * len(rooms) if asked is None else _looks(round_),
             quotas=quotas,
@@ -178,16 +184,19 @@ class Reading:
 
         Quotas are filled by the jobs of the largest priorities first.
         """
+        ranks = sorted({rank for _, rank in used})
+        place = {rank: number for number, rank in enumerate(ranks)}
+        rows: dict[str, Ints] = {}
+        for (tenant, rank), gpus in used.items():
+            rows.setdefault(tenant, np.zeros(len(ranks), dtype=np.int64))[place[rank]] += gpus
+        from_rank_on = {tenant: row[::-1].cumsum()[::-1] for tenant, row in rows.items()}
         found: dict[str, tuple[int, int]] = {}
-        for rank, scale in enumerate(self.scales):
-            before = self.scales[rank - 1].premium if rank else 0
-            least: Counter[str] = Counter()
-            for (tenant, of), gpus in used.items():
-                least[tenant] += gpus * (of >= rank)
-            for tenant, gpus in self.quotas.over(least).items():
-                most, value = found.get(tenant, (gpus, 0))
-                found[tenant] = most, value + (scale.premium - before) * gpus
-        return {tenant: both for tenant, both in found.items() if both[0]}
+        for tenant, over in self.quotas.over(from_rank_on).items():
+            lost = over - np.append(over[1:], 0)  # of the GPUs of each rank
+            value = sum([self.scales[ranks[at]].premium * int(lost[at]) for at in np.flatnonzero(lost).tolist()])
+            if over[:1].any():
+                found[tenant] = int(over[0]), value
+        return found
 
     def quota_value(self, used: Mapping[tuple[str, int], int]) -> int:
         """Return what GPUs are worth by being within quotas."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from muri_opt.rounds import Round
@@ -52,7 +52,8 @@ class _Places:
     If they were all stopped, the jobs from the i-th on would lose ``lost[i]``; ``rests[i]`` is the most they are worth
     against that, by GPUs, and ``gpus[i]`` what they could use, for each tenant and priority of ``names``; job j is of
     the ``owners[j]``-th of these. ``homes[i]`` tells nodes apart: by their rack, by what jobs ask of nodes, and by
-    which of these jobs hold which of their GPUs. ``limits`` are the quotas of ``names``, if each is all that counts.
+    which of these jobs hold which of their GPUs. ``limits`` are the quotas of ``names``, if each is all that counts;
+    else what GPUs of these are worth by quotas is ``known`` once it was asked for.
     """
 
     reading: Reading
@@ -65,6 +66,7 @@ class _Places:
     gpus: list[tuple[int, ...]]
     homes: list[list[tuple[int, ...]]]
     steps: Steps
+    known: dict[tuple[int, ...], int] = field(default_factory=dict)
 
     def decided(self, job: int, state: _State) -> bool:
         return job == len(self.deciding)
@@ -169,7 +171,9 @@ class _Places:
         if self.limits is not None:
             both = zip(used, self.limits, strict=True)
             return self.reading.premium * sum(gpus if most is None else min(gpus, most) for gpus, most in both)
-        return self.reading.quota_value(dict(zip(self.names, used, strict=True)))
+        if used not in self.known:
+            self.known[used] = self.reading.quota_value(dict(zip(self.names, used, strict=True)))
+        return self.known[used]
 
 
 def placement_optimum(round_: Round, tenancy: Tenancy, *, steps: int = 200_000) -> int | None:

@@ -6,8 +6,13 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import NDArray
+
 from muri_opt.rounds import Round
 from muri_opt.verify.tenant_lines import tenant_lines
+
+Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,22 +52,21 @@ class Quotas:
                 held[one] += gpus
         return held
 
-    def over(self, used: Mapping[str, int]) -> dict[str, int]:
-        """Return the GPUs that each tenant has above its quota; what is above that of a part counts no further up."""
-        counted: Counter[str] = Counter()
+    def over(self, used: Mapping[str, Ints]) -> dict[str, Ints]:
+        """Return the GPUs that tenants have above their quotas; what is above that of a part counts no further up.
+
+        Each has a row of GPUs, as many as any other: those of some jobs, those of some more, and so on.
+        """
+        counted: dict[str, Ints] = {}
         for tenant, gpus in used.items():
             for nearest in self.line(tenant)[:1]:
-                counted[nearest] += gpus
+                counted[nearest] = counted.get(nearest, 0) + gpus
         over = {}
-        for tenant in self.upwards:
-            over[tenant] = max(0, counted[tenant] - self.limits[tenant])
+        for tenant in filter(counted.__contains__, self.upwards):
+            over[tenant] = np.maximum(0, counted[tenant] - self.limits[tenant])
             for above in self.lines[tenant][1:2]:
-                counted[above] += counted[tenant] - over[tenant]
+                counted[above] = counted.get(above, 0) + counted[tenant] - over[tenant]
         return over
-
-    def within(self, used: Mapping[str, int]) -> int:
-        """Return the GPUs that count in full: those within all quotas, and all that have none."""
-        return sum(used.values()) - sum(self.over(used).values())
 
     def within_alone(self, tenant: str, gpus: int) -> int:
         """Return the same where only one tenant has GPUs, and they count for no quota but its own."""

@@ -6,8 +6,12 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from muri_opt.verify.amounts import Need, Room, smallest_node_count
+from muri_opt.verify.counted_parts import CountedParts
 from muri_opt.verify.demands import Asked
+from muri_opt.verify.open_nodes import Parts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,13 +51,13 @@ class Reach:
         return cls(fits=count is not None, in_rack=False, fewest=count or 0)
 
     @classmethod
-    def asked(cls, asked: Asked, need: Need, rooms: Sequence[Room], racks: Sequence[int]) -> Reach:
+    def asked(cls, asked: Asked, need: Need, counted: CountedParts, racks: RackParts) -> Reach:
         """Return the reach of a gang on the nodes where it may start; one that may start nowhere is together anyway."""
-        count = inside_racks(asked, racks).node_count(rooms, need)
+        count = counted.node_count(racks.inside(asked), need)
         if count is not None:
             return cls(fits=True, in_rack=True, fewest=count)
-        count = asked.node_count(rooms, need)
-        return cls(fits=count is not None, in_rack=False, fewest=len(rooms) if count is None else count)
+        count = counted.node_count(asked, need)
+        return cls(fits=count is not None, in_rack=False, fewest=len(racks) if count is None else count)
 
     def spread(self, nodes: int, racks: int) -> int:
         """Return how far apart a gang sits on so many nodes of so many racks: 0 together, 1 in a rack, 2 anywhere."""
@@ -64,10 +68,28 @@ class Reach:
         return 1 if self.in_rack else 2
 
 
-def inside_racks(asked: Asked, racks: Sequence[int]) -> Asked:
-    """Return what a job asks that has to be in one rack, too."""
-    parts: dict[tuple[int, int], list[int]] = {}
-    for place, part in enumerate(asked.parts):
-        for node in part:
-            parts.setdefault((place, racks[node]), []).append(node)
-    return replace(asked, parts=tuple(map(tuple, parts.values())))
+class RackParts:
+    """The parts of the cluster by racks; jobs that ask for the same nodes are told the same objects."""
+
+    def __init__(self, racks: Sequence[int]) -> None:
+        self._racks = np.array(racks, dtype=np.int64)
+        self._known: dict[int, tuple[Parts, Parts]] = {}
+
+    def __len__(self) -> int:
+        """How many nodes there are."""
+        return len(self._racks)
+
+    def inside(self, asked: Asked) -> Asked:
+        """Return what a job asks that has to be in one rack, too."""
+        shared = id(asked.parts)  # kept with what is known, so that no others ever have it
+        if shared not in self._known:
+            self._known[shared] = asked.parts, tuple(one for part in asked.parts for one in self._apart(part))
+        return replace(asked, parts=self._known[shared][1])
+
+    def _apart(self, part: tuple[int, ...]) -> list[tuple[int, ...]]:
+        rack = self._racks[[*part]]
+        if (rack == rack[:1]).all():
+            return [part]
+        line = np.argsort(rack, kind="stable")
+        ends = np.flatnonzero(np.diff(rack[line])) + 1
+        return [tuple(some.tolist()) for some in np.split(np.array(part)[line], ends)]

@@ -44,14 +44,13 @@ def planned_bound(round_: Round, menu: PlanChoices, duals: LinearDuals) -> int:
     prices = PriceTable.read(duals, {"once": (1,) * len(round_.jobs), "quota": quotas})
     quota = prices.of_tenants(round_)
     among, home = _column_items(round_, menu, prices, quota) or _items(round_, menu, prices, quota)
-    common: dict[str | None, list[Item]] = {}
-    nodes = []
+    common: dict[str | None, list[list[Item]]] = {}
+    nodes, items = [], list(among.values())
     for node, room in enumerate(empty_rooms(round_)):
         here = [place for place, spot in enumerate(among) if node in spot]
         look = f"{cluster.nodes[node].gpu_type} {here}"
         if look not in common:
-            items = list(among.values())
-            common[look] = [item for place in here for item in items[place]]
+            common[look] = [items[place] for place in here]
         nodes.append((look, room.sizes))
     most = profit_of_nodes(nodes, common, home, parts=2 * len(round_.jobs))  # more parts than a node is ever given
     return prices.bound([most])

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from muri_opt.rounds import Job, Round
 from muri_opt.verify.demands import Asked, asked_of
-from muri_opt.verify.plans.plan_parts import Entry, NodeAmounts, Piece, nodes_with_room
+from muri_opt.verify.plans.plan_parts import Entry, Ints, NodeAmounts, Piece, nodes_with_room
 
 Spot = frozenset[int]
 """Positions of nodes."""
@@ -21,6 +21,8 @@ class Places:
     asked: dict[str, Asked] | None
     _spots: dict[tuple[object, ...], tuple[Spot, ...]] = field(default_factory=dict)
     _counts: dict[tuple[Spot, Piece], int] = field(default_factory=dict)
+    _free: dict[Spot, Ints] = field(default_factory=dict)
+    """What the nodes of a set have left, in rows."""
 
     @classmethod
     def of(cls, round_: Round) -> Places:
@@ -59,9 +61,12 @@ class Places:
 
     def count(self, spot: Spot, piece: Piece) -> int:
         """Return how many of the nodes have room for a piece now."""
-        if (spot, piece) not in self._counts:
-            self._counts[spot, piece] = nodes_with_room(self.floor.free[sorted(spot)], piece)
-        return self._counts[spot, piece]
+        found = self._counts.get((spot, piece))
+        if found is None:
+            if spot not in self._free:
+                self._free[spot] = self.floor.free[sorted(spot)]
+            found = self._counts[spot, piece] = nodes_with_room(self._free[spot], piece)
+        return found
 
     def keeps(self, held: Mapping[int, int], entry: Entry) -> bool:
         """Return whether a plan has room on the nodes on which a job holds so many GPUs, and is for these."""

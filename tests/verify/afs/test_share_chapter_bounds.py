@@ -116,12 +116,14 @@ def test_prices_that_prove_nothing_are_refused(
     assert caught.value.field == field
 
 
-MANY_GPUS = round_with([100_000], [elastic(0, (1, 2), tenant="a")], [Tenant(id="a", quota_gpus=50_000)])
+MANY_GPUS = round_with(
+    [100_000], [elastic(job, (1, 2), tenant="a") for job in range(2)], [Tenant(id="a", quota_gpus=50_000)]
+)
 
 
 def test_counting_is_left_out_where_it_takes_too_long() -> None:
     jobs = [elastic(0, (1, 2)), elastic(1, (1, 2))]
-    assert counted_bound(MANY_GPUS, [{1: 1}]) is None
+    assert counted_bound(MANY_GPUS, [{1: 1}, {1: 1}]) is None
     assert counted_bound(round_with([300_000], jobs), [{1: 1}, {1: 1}]) == 2
     assert counted_bound(round_with([300_000], jobs), [{1: 1 << 61}, {1: 1}]) is None  # and it needs large numbers
     assert counted_bound(round_with([2], jobs), [{1: 1 << 61}, {1: 1 << 61}]) == 1 << 62
