@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import json
-import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import Lock
 from typing import Final, NoReturn, TypeVar
-
-import msgspec
 
 Kind = TypeVar("Kind")
 MOST_DIGITS: Final = 1 << 18
@@ -39,7 +35,7 @@ class _Limit:
 
 
 _LIMIT: Final = _Limit()
-_LONG: Final = re.compile("[0-9]{4300}")
+_LONG: Final = "[0-9]{4300}"
 """What msgspec reads no numbers from."""
 
 
@@ -60,11 +56,16 @@ def long_numbers() -> Iterator[None]:
 
 def decoded(text: bytes | str, kind: type[Kind]) -> Kind:
     """Return what a JSON text holds, which may have long numbers; raise what msgspec does, or a ``ValueError``."""
+    import json
+    import re
+
+    import msgspec  # here, as the command line comes to its help without it
+
     try:
         return msgspec.json.decode(text, type=kind)
     except msgspec.ValidationError:
         said = text if isinstance(text, str) else text.decode()
-        if not _LONG.search(said):
+        if not re.search(_LONG, said):
             raise
     with long_numbers():
         return msgspec.convert(json.loads(said, parse_constant=_no_number), type=kind)

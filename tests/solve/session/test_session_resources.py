@@ -116,7 +116,7 @@ def test_every_policy_takes_the_jobs_of_the_long_tests(policy: str) -> None:
 
 
 def test_rounds_that_are_solved_use_one_solver_process() -> None:
-    check_rounds(Churn("muri-s", "auto"), first=5, rounds=15)
+    check_rounds(Churn("muri-s", "auto"), first=20, rounds=15)
 
 
 def test_no_function_keeps_more_answers_than_a_large_round_asks_for() -> None:
