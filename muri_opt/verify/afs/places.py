@@ -99,9 +99,15 @@ class SharePlaces:
 
     def apart(self) -> list[Group]:
         """Return groups of jobs that have no node in common with other groups, each with the nodes it may use."""
-        groups: list[Group] = []
+        alike: dict[object, Group] = {}
         for place, asked in enumerate(self.asked):
-            jobs, nodes, others = [place], asked.reach, list[Group]()
+            key = id(asked.parts) if asked.home is None else -1 - place
+            if key not in alike:
+                alike[key] = [], asked.reach
+            alike[key][0].append(place)
+        groups: list[Group] = []
+        for mine, reach in alike.values():
+            jobs, nodes, others = mine, reach, list[Group]()
             for group in groups:
                 if nodes.isdisjoint(group[1]):
                     others.append(group)

@@ -83,9 +83,11 @@ def counted_bound(round_: Round, values: Values) -> int:
         rows = all_rows(round_, values)
         if rows is not None and least * len(rows.job) > MOST_STEPS:  # each with every number of GPUs of its pool
             return rows.priced(total)
-        ways = (
-            None if rows is None or any(one.quota_gpus is not None for one in large.cluster.tenants) else rows.tables()
-        )
+        ways = None if rows is None else rows.tables()
+        if ways is not None and any(one.quota_gpus is not None for one in large.cluster.tenants):
+            pools = quota_pools(large, zip(round_.jobs, ways, strict=True))
+            best = counted_best(total, pools, steps=MOST_STEPS)
+            return priced_bound(total, list(ways)) if best is None else best
         best = None if ways is None else core_best(total, ways, steps=MANY_STEPS)
         if best is not None:
             return best
