@@ -53,9 +53,9 @@ class Removals:
             self._payer, self._spare = state.tree.payers(state.tree.used(there))
         elif keeps_quota:
             self._spare = {tenant: max(0, state.over_quota(tenant)) for tenant in range(-1, len(amounts.U))}
-        most = max(self._spare, default=-1)
-        spare = np.array([self._spare.get(payer, UNLIMITED) for payer in (*range(most + 1), -1)], dtype=np.int64)
-        self._may = may & (amounts.g <= (spare[self._payer] if keeps_quota else UNLIMITED))
+        payers, payer = np.unique(self._payer, return_inverse=True)
+        spare = np.array([self._spare.get(one, UNLIMITED) for one in payers.tolist()], dtype=np.int64)
+        self._may = may & (amounts.g <= (spare[payer] if keeps_quota else UNLIMITED))
         paid = amounts.g * _by_priority(state)
         self._dear: Ints = paid if unpaid is None else np.where(unpaid, 0, paid)
         jobs, nodes, gpus = state.pairs()
