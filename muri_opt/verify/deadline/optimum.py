@@ -10,26 +10,20 @@ import numpy as np
 from msgspec.structs import replace
 
 from muri_opt.rounds import Job, Round
-from muri_opt.rounds.memoise import recalled
 from muri_opt.verify.afs.counted_core import core_best
-from muri_opt.verify.amounts import CountedRooms, Room, beyond_floats, empty_rooms, need_of
-from muri_opt.verify.counted_parts import empty_parts
+from muri_opt.verify.amounts import beyond_floats, need_of
 from muri_opt.verify.counting import counted_best, quota_pools
-from muri_opt.verify.deadline.priced_rows import all_rows, holds_home, price_of
+from muri_opt.verify.deadline.open_parts import Part, empty_nodes, open_parts
+from muri_opt.verify.deadline.priced_rows import Rows, all_rows, holds_home, price_of
 from muri_opt.verify.deadline.shares import Home, shares_of
 from muri_opt.verify.deadline.value import Values
-from muri_opt.verify.demands import asked_of
 from muri_opt.verify.option_search import Option, best_options
 from muri_opt.verify.tenant_lines import with_parents
 
 MOST_STEPS = 200_000_000
 """Sums beyond which the dynamic program is not run."""
-_MOST_BITS = 1_000
-"""Jobs of several priorities are counted together where values have no more bits; in any case each priority alone."""
 SOME_STEPS, MANY_STEPS = 500_000, 20_000_000
 """Sums beyond which only the jobs that a price leaves open are counted, and beyond which those are not either."""
-Part = tuple[int, ...] | None
-"""Nodes by their positions, ``None`` for all."""
 
 
 class Way(NamedTuple):
@@ -42,9 +36,9 @@ class Way(NamedTuple):
 
 def ways_of(round_: Round, job: Job) -> Iterator[Way]:
     """Yield every way to run of a job that has room in the empty cluster."""
-    shares, inside = shares_of(round_), _inside(round_, job)
+    shares, inside = shares_of(round_), open_parts(round_, job)
     home = shares.home(job)
-    if home is not None and holds_home(round_, _empty(round_)[0], job):
+    if home is not None and holds_home(round_, empty_nodes(round_)[0], job):
         yield Way(sum(home.values()), home, ())
     for gpus in shares.sizes(job):
         if job.stays and (home is None or gpus != sum(home.values())):
@@ -54,67 +48,52 @@ def ways_of(round_: Round, job: Job) -> Iterator[Way]:
             yield Way(gpus, None, parts)
 
 
-def _inside(round_: Round, job: Job) -> list[tuple[Part, int]]:
-    """Return the parts of the empty cluster that a job may choose from, with how many of its GPUs fit into each."""
-    asked, need = asked_of(round_), need_of(job)
-    if asked is None:
-        return [(None, _most(_empty(round_)[1].holding(need)))]
-    mine = asked[job.id]
-    return [*zip(mine.parts, map(_most, empty_parts(round_).holding(mine, need)), strict=True)]
-
-
-def _most(holding: Mapping[int, int]) -> int:
-    """Return how many GPUs fit on all nodes, which are counted by how many each holds."""
-    return sum(most * nodes for most, nodes in holding.items())
-
-
-@recalled
-def _empty(round_: Round) -> tuple[list[Room], CountedRooms]:
-    """Return what the nodes have, one by one and counted."""
-    rooms = empty_rooms(round_)
-    return rooms, CountedRooms(rooms)
-
-
 def counted_bound(round_: Round, values: Values) -> int:
-    """Return what no decision within GPUs and quotas exceeds; by a price where the best value takes too long."""
+    """Return what no decision within GPUs and quotas exceeds; by prices where the best value takes too long."""
     total, large = round_.cluster.total_gpus, with_room_for_staying(round_)
-    least = min([total, *(tenant.quota_gpus for tenant in large.cluster.tenants if tenant.quota_gpus is not None)])
-    if asked_of(round_) is None and least * sum(map(len, shares_of(round_).of_all()[1])) > SOME_STEPS:
-        rows = all_rows(round_, values)
-        if rows is not None and least * len(rows.job) > MOST_STEPS:  # each with every number of GPUs of its pool
-            return rows.priced(total)
-        ways = None if rows is None else rows.tables()
-        if ways is not None and any(one.quota_gpus is not None for one in large.cluster.tenants):
-            pools = quota_pools(large, zip(round_.jobs, ways, strict=True))
-            best = counted_best(total, pools, steps=MOST_STEPS)
-            return priced_bound(total, list(ways)) if best is None else best
-        best = None if ways is None else core_best(total, ways, steps=MANY_STEPS)
+    quotas = [tenant.quota_gpus for tenant in large.cluster.tenants if tenant.quota_gpus is not None]
+    least = min([total, *quotas])
+    if least * sum(map(len, shares_of(round_).of_all()[1])) <= SOME_STEPS:
+        best = counted_best(total, quota_pools(large, _tables(round_, values)), steps=MOST_STEPS)
         if best is not None:
             return best
-    classes: dict[int, list[tuple[Job, dict[int, int]]]] = {}
+    rows = all_rows(round_, values)
+    if rows is None:
+        return _bound_of(total, large, _tables(round_, values))
+    ways = rows.tables()
+    if ways is None:  # beyond machine words, as with many priorities
+        priced, apart = rows.priced(total), _by_priority(round_, large, rows)
+        return priced if apart is None else min(priced, apart)
+    if least * len(rows.job) > MOST_STEPS:  # each with every number of GPUs of its pool
+        return rows.priced(total)
+    best = None if quotas else core_best(total, ways, steps=MANY_STEPS)
+    return _bound_of(total, large, [*zip(round_.jobs, ways, strict=True)]) if best is None else best
+
+
+def _tables(round_: Round, values: Values) -> list[tuple[Job, dict[int, int]]]:
+    """Return what the best of each job's ways to run is worth, by the number of its GPUs."""
+    tables = []
     for job in round_.jobs:
-        unit, table = _table(round_, job, values)
+        table: dict[int, int] = {}
+        for way in ways_of(round_, job):
+            table[way.gpus] = max(table.get(way.gpus, 0), values[job.id][way.gpus, way.home is not None])
+        tables.append((job, table))
+    return tables
+
+
+def _by_priority(round_: Round, large: Round, rows: Rows) -> int | None:
+    """Return the bounds of all priorities added up, each as if its jobs had the whole cluster.
+
+    Their values are small in a unit of their own, where one price for all would have to tell numbers of thousands of
+    digits apart in floats. ``None`` beyond machine words.
+    """
+    alone = rows.in_units()
+    if alone is None:
+        return None
+    classes: dict[int, list[tuple[Job, dict[int, int]]]] = {}
+    for job, unit, table in zip(round_.jobs, rows.unit, alone, strict=True):
         classes.setdefault(unit, []).append((job, table))
-    apart = sum([unit * _bound_of(total, large, tables) for unit, tables in classes.items()])
-    if len(classes) < 2 or max(classes).bit_length() > _MOST_BITS:
-        return apart
-    together = [
-        (job, {gpus: unit * value for gpus, value in table.items()})
-        for unit, tables in classes.items()
-        for job, table in tables
-    ]
-    return min(apart, _bound_of(total, large, together))
-
-
-def _table(round_: Round, job: Job, values: Values) -> tuple[int, dict[int, int]]:
-    """Return in which unit the values of a job are, and the best of its ways to run with each number of GPUs."""
-    one, unit, in_time = values.ahead(job.id)
-    table: dict[int, int] = {}
-    for way in ways_of(round_, job):
-        stays = way.home is not None
-        value = one.speed(way.gpus, stays) + (in_time // unit if one.keeps(way.gpus, stays) else 0)
-        table[way.gpus] = max(table.get(way.gpus, 0), value)
-    return unit, table
+    return sum([unit * _bound_of(round_.cluster.total_gpus, large, tables) for unit, tables in classes.items()])
 
 
 def _bound_of(total: int, large: Round, tables: Sequence[tuple[Job, dict[int, int]]]) -> int:

@@ -7,7 +7,6 @@ come near are compared in whole numbers.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -17,7 +16,8 @@ from numpy.typing import NDArray
 
 from muri_opt.rounds import Job, Round
 from muri_opt.verify.afs.share_tables import ShareTables
-from muri_opt.verify.amounts import Need, Room, beyond_floats, empty_rooms, micro, need_of
+from muri_opt.verify.amounts import Room, beyond_floats, empty_rooms, micro, need_of
+from muri_opt.verify.deadline.open_parts import most_gpus
 from muri_opt.verify.deadline.shares import shares_of
 from muri_opt.verify.deadline.value import Values, work_of
 
@@ -69,6 +69,14 @@ class Rows:
         value = unit[self.job] * self.speed + np.where(self.keeps, in_time[self.job], 0)
         return ShareTables(len(self.unit), self.job, self.gpus, value)
 
+    def in_units(self) -> ShareTables | None:
+        """Return the same of each job in its own unit, of which all its values are multiples."""
+        in_time = [worth // unit for worth, unit in zip(self.in_time, self.unit, strict=True)]
+        if int(self.speed.max(initial=0)) + max(in_time, default=0) >= _LARGEST:
+            return None
+        value = self.speed + np.where(self.keeps, _of_each(in_time)[self.job], 0)
+        return ShareTables(len(self.unit), self.job, self.gpus, value)
+
     def priced(self, total: int) -> int:
         """Return what no choice of one row or none of each job within so many GPUs is worth more than."""
         if not len(self.job):
@@ -91,7 +99,7 @@ class Rows:
 
 
 def all_rows(round_: Round, values: Values) -> Rows | None:
-    """Return every way to run of the jobs of a round in which nobody asks for nodes; ``None`` beyond machine words."""
+    """Return every way to run of the jobs of a round, wherever they are; ``None`` beyond machine words."""
     jobs, interval, now = round_.jobs, values.interval, micro(round_.now)
     curves, sizes = shares_of(round_).of_all()
     counts = [len(some) for some in sizes]
@@ -112,7 +120,7 @@ def all_rows(round_: Round, values: Values) -> Rows | None:
     here = same & np.array([holds_home(round_, rooms, job) for job in jobs], dtype=np.bool_)[of]
     moved = speed * (interval - np.minimum(restart, interval)[of]) // interval
     stays = np.array([job.stays for job in jobs], dtype=np.bool_)
-    may = (here | (gpus <= _most_gpus(round_)[of])) & (same | ~stays[of])
+    may = (here | (gpus <= _of_each(most_gpus(round_))[of])) & (same | ~stays[of])
     spare = left[of] - np.where(here, 0, restart[of])
     soonest = [
         work // (1 if curve is None else curve.most_speed(n))
@@ -155,20 +163,6 @@ def _home(round_: Round, job: Job) -> int:
     """Return the GPUs with which a job may stay as it is, or 0."""
     held = shares_of(round_).home(job)
     return 0 if held is None else sum(held.values())
-
-
-def _most_gpus(round_: Round) -> Ints:
-    """Return how many GPUs of each job the empty cluster holds."""
-    rooms, known = Counter(empty_rooms(round_)), dict[tuple[int, int], int]()
-    found = []
-    for job in round_.jobs:
-        need = need_of(job)
-        key = need.milli, need.mebibytes
-        if key not in known:
-            unit = Need(gpus=_LARGEST, milli=need.milli, mebibytes=need.mebibytes)
-            known[key] = sum(room.holds(unit) * nodes for room, nodes in rooms.items())
-        found.append(known[key])
-    return _of_each(found)
 
 
 def _of_each(numbers: Sequence[int]) -> Ints:

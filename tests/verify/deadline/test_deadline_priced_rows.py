@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from random import Random
+
 import pytest
 from msgspec.structs import replace
 
@@ -55,6 +57,33 @@ def test_rows_have_the_price_and_the_sum_of_tables(seed: int, monkeypatch: pytes
 
 
 @pytest.mark.parametrize("seed", range(8))
+def test_rows_of_jobs_that_ask_for_nodes_are_their_tables(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    draw, round_ = Random(seed), drawn(seed)
+    nodes = [replace(node, labels=tuple(draw.sample(["x", "y", "z"], 2)), cpus=24.0) for node in round_.cluster.nodes]
+    jobs = [replace(job, requires=tuple(draw.sample("xyz", draw.choice([0, 1, 2]))), cpus=2.0) for job in round_.jobs]
+    round_ = replace(round_, cluster=replace(round_.cluster, nodes=tuple(nodes)), jobs=tuple(jobs))
+    decision = solve_round(round_, "deadline", "heuristic", Limits(seconds=None))
+    for one in (round_, after(round_, decision.answer)):
+        values, total = values_of(one, INTERVAL), one.cluster.total_gpus
+        tables, rows = tables_of(one, values), all_rows(one, values)
+        assert rows is not None
+        assert rows.tables() == tables
+        alone = [
+            {gpus: value // unit for gpus, value in own.items()} for unit, own in zip(rows.unit, tables, strict=True)
+        ]
+        assert rows.in_units() == alone
+        assert rows.priced(total) == optimum.priced_bound(total, tables)
+        exact = optimum.counted_bound(one, values)
+        monkeypatch.setattr(optimum, "SOME_STEPS", 0)
+        assert optimum.counted_bound(one, values) == exact
+        monkeypatch.setattr(optimum, "MOST_STEPS", 0)
+        assert optimum.counted_bound(one, values) == rows.priced(total) >= exact
+        monkeypatch.undo()
+    assert decision.value is not None
+    assert decision.value <= optimum.counted_bound(round_, values_of(round_, INTERVAL))
+
+
+@pytest.mark.parametrize("seed", range(8))
 def test_what_a_price_leaves_open_counts_as_all_does(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     round_ = replace(drawn(seed), cluster=replace(drawn(seed).cluster, tenants=()))
     round_ = replace(round_, jobs=tuple(replace(job, tenant=None) for job in round_.jobs))
@@ -80,3 +109,23 @@ def test_rows_of_so_many_priorities_that_floats_do_not_hold_them(seed: int) -> N
     bound, same = rows.priced(total), optimum.priced_bound(total, tables_of(round_, values))
     assert decision.value <= bound
     assert abs(bound - same) <= bound >> 40
+    assert decision.value <= optimum.counted_bound(round_, values) <= bound  # each priority by itself
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_each_priority_by_itself_is_a_bound(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    draw, round_ = Random(seed), drawn(seed)
+    round_ = replace(round_, jobs=tuple(replace(job, priority=draw.choice([0, 5, 9, 40])) for job in round_.jobs))
+    values, best = values_of(round_, INTERVAL), solve_round(round_, "deadline", "heuristic", Limits(seconds=None)).value
+    exact = optimum.counted_bound(round_, values)
+    monkeypatch.setattr(optimum.Rows, "tables", lambda _: None)  # as if they were beyond machine words
+    monkeypatch.setattr(optimum, "SOME_STEPS", 0)
+    assert best is not None
+    assert (
+        best
+        <= exact
+        <= optimum.counted_bound(round_, values)
+        <= all_rows(round_, values).priced(round_.cluster.total_gpus)
+    )
+    monkeypatch.setattr(optimum.Rows, "priced", lambda *_: 1 << 200)
+    assert exact <= optimum.counted_bound(round_, values) < 1 << 200  # each priority by itself
