@@ -8,6 +8,8 @@ from typing import ClassVar
 
 import msgspec
 
+from muri_opt.rounds.long_numbers import long_numbers
+
 
 class Proof(StrEnum):
     """How the bound of a result was established; all but the last two were checked in exact integers.
@@ -133,3 +135,8 @@ class Certificate(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     proof: Proof | None = None
     checked_bound: int | None = None
     evidence: tuple[Evidence, ...] = ()
+
+    def __repr__(self) -> str:
+        """Return all fields, whose numbers may be long."""
+        with long_numbers():
+            return super().__repr__()

@@ -7,6 +7,7 @@ keeps the rules is for the verifier to say.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -149,7 +150,9 @@ def _shaped_parts(rooms: RoomSets, demand: Demand, kind: tuple[int, int], gpus: 
     """Return GPUs of nodes for a job that asks on how many of them it is, or for equally many on each."""
     from muri_opt.systems.capacity.shaped_fit import fit_in_sets
 
-    share = fit_in_sets(gpus_that_fit(kind, *np.array(rooms.free, dtype=np.int64)), gpus, demand)
+    room = gpus_that_fit(kind, *np.array(rooms.free, dtype=np.int64))
+    near = fit_in_sets(room, gpus, replace(demand, sets=demand.near)) if demand.near else None
+    share = fit_in_sets(room, gpus, demand) if near is None else near
     if share is None:
         return None
     used = np.flatnonzero(share)

@@ -11,7 +11,7 @@ from muri_opt.errors import RefusalError
 from muri_opt.rounds import INFORMATION, Assignment, Decision, Job, Node, Round, Violation, WaitingReason
 from muri_opt.rounds.memoise import recalled
 from muri_opt.verify.amounts import Need, Room, fewest_of, holding_nodes, micro
-from muri_opt.verify.open_nodes import OpenNodes, Parts, level_of
+from muri_opt.verify.open_nodes import Parts, level_of, open_nodes
 
 _UNASKED: Final = INFORMATION | {
     "job.priority",
@@ -103,13 +103,13 @@ def starts_of(round_: Round) -> dict[str, Asked] | None:
     """
     if _UNASKED.issuperset(round_.used_fields):
         return None
-    nodes = OpenNodes(round_)
+    nodes = open_nodes(round_)
     return {job.id: _asked(round_, job, nodes.parts(job)) for job in round_.jobs}
 
 
 def asked_job(round_: Round, job: Job) -> Asked:
     """Return what one job asks, which need not be as the round has it."""
-    return _asked(round_, job, OpenNodes(round_).parts(job))
+    return _asked(round_, job, open_nodes(round_).parts(job))
 
 
 def _asked(round_: Round, job: Job, parts: Parts) -> Asked:

@@ -36,7 +36,8 @@ def fractional_profit(room: Sizes, items: Ints) -> int:
     has, takes = np.array(room, dtype=np.int64)[limited], items[:, limited]
     profits = -(-items[:, 3] << finer >> coarser)
     unit = np.maximum(has, 1)
-    found = np.clip(_prices(profits.astype(np.float64), takes / unit), 0, profits.sum()) / unit
+    about = np.nan_to_num(_prices(profits.astype(np.float64), takes / unit))
+    found = np.clip(about, 0, profits.sum()) / unit
     prices = np.where(unit < _LARGE, np.ceil(found), np.floor(found)).astype(np.int64)
     beyond = np.maximum(profits - takes @ prices, 0)
     return min(int(has @ prices) + int(beyond.sum()), int(profits.sum())) << coarser >> finer
@@ -83,7 +84,10 @@ def _prices(profits: Floats, shares: Floats) -> Floats:
     gains = np.concatenate((np.zeros(axes), profits[shares.any(axis=1)]))
     basis, prices = np.arange(axes), np.zeros(axes)
     for _ in range(MOST_PIVOTS):
-        inverse = np.linalg.inv(columns[basis].T)
+        try:
+            inverse = np.linalg.inv(columns[basis].T)
+        except np.linalg.LinAlgError:  # columns that are too much alike: the prices so far will do
+            break
         prices = gains[basis] @ inverse
         beyond = gains - columns @ prices
         enters = int(np.argmax(beyond))

@@ -19,7 +19,9 @@ Ints = NDArray[np.int64]
 MOST_CELLS = 400_000
 """Cells of the largest grid; a finer one is made coarser."""
 ROUGH_CELLS = 1_000
-"""Cells of a grid that is made coarser: beside it there is the bound of fractions, which is nearly always better."""
+"""Fewest cells of a grid that is made coarser: beside it there is the bound of fractions, which is often better."""
+ROUGH_STEPS = 50_000_000
+"""Cells looked at for all nodes of a round in grids that are made coarser, where they have more than the fewest."""
 MOST_STEPS = 2_000_000_000
 """Cells looked at for all nodes of a round; where finer grids would take more, they are made coarser."""
 MOST_REPEATED = 400_000_000
@@ -148,7 +150,7 @@ def most_profits(spots: Sequence[Spot], items: Sequence[Item], *, share: int = 1
     grid = _Grid.of(room, _extreme(min, [spot.room for spot in spots]), all_items, limit)
     if grid.exact:
         return _filled_spots(grid, spots, kept, share)
-    rough = grid.coarser(ROUGH_CELLS)
+    rough = grid.coarser(max(ROUGH_CELLS, ROUGH_STEPS // (share * max(1, len(all_items)))))
     found = _filled_spots(rough, spots, _undominated(room, map(rough.rounded, kept), map(rough.rounded, own)), share)
     common = rows_of(kept)
     own_rows = [np.concatenate([common, rows_of(spot.extras)]) for spot in spots]

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from muri_opt.rounds import Job, Round
+from muri_opt.rounds.memoise import recalled
 from muri_opt.verify.amounts import micro
 
 Parts = tuple[tuple[int, ...], ...]
@@ -87,6 +88,12 @@ class OpenNodes:
             names, unit = _numbered(node.units.get(level) for node in self._nodes)
             self._units[level] = np.where([name is None for name in names], -1, np.arange(len(names)))[unit]
         return self._units[level]
+
+
+@recalled
+def open_nodes(round_: Round) -> OpenNodes:
+    """Return the nodes of a round to be asked, the same object each time, so that parts are the same objects, too."""
+    return OpenNodes(round_)
 
 
 def level_of(job: Job) -> str | None:

@@ -49,6 +49,7 @@ def test_a_value_of_any_length_reads_back_equal(digits: int, tmp_path: Path) -> 
     text = result_json(result)
     assert parse_result(text) == parse_result(text.encode()) == result
     assert "1" + "0" * digits in repr(result)
+    assert "1" + "0" * digits in repr(msgspec.structs.replace(result.certificate, checked_bound=10**digits))
     (tmp_path / "result.json").write_text(text)
     assert read_result(tmp_path / "result.json") == result
 
@@ -63,6 +64,7 @@ def test_a_value_that_is_too_long_is_one_clear_error() -> None:
     ("old", "new", "found"),
     [
         ('"gap": 0.0', '"gap": NaN', "NaN"),
+        ('"gap": 0.0', '"gap": 1e999', "out of range"),
         ('"policy": "fifo"', '"policy": 3', "Expected `str`"),
         ('"policy": "fifo"', '"policy": "fifo', "malformed"),
     ],

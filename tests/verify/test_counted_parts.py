@@ -6,10 +6,11 @@ from random import Random
 
 import pytest
 from asked_rounds import GROUPS, asked_round
+from msgspec.structs import replace
 
 from muri_opt.verify.amounts import Room, empty_rooms, need_of
 from muri_opt.verify.counted_parts import CountedParts
-from muri_opt.verify.demands import asked_of
+from muri_opt.verify.demands import asked_job, asked_of
 
 
 def some_room(draw: Random) -> Room:
@@ -40,3 +41,13 @@ def test_a_job_could_start_on_as_few_nodes_as_by_looking_at_all(group: str) -> N
             every[job.id].node_count(rooms, need_of(job)) for job in round_.jobs
         ]  # nothing was changed by asking
     assert group == "priority" or found > 30
+
+
+def test_who_asks_for_the_same_has_the_same_parts() -> None:
+    """Parts are known by their identity: those of a job that is asked for by itself are none of their own."""
+    for seed in range(30):
+        round_ = asked_round(seed, "types", most_jobs=6)
+        every = asked_of(round_)
+        for job in round_.jobs if every is not None else ():
+            mine = asked_job(round_, replace(job, not_before=None, state="waiting", placement=None))
+            assert mine.parts is every[job.id].parts

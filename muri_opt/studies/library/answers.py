@@ -10,6 +10,7 @@ import msgspec
 
 from muri_opt.errors import InputError
 from muri_opt.rounds import Decision, Evidence
+from muri_opt.rounds.long_numbers import decoded
 from muri_opt.rounds.text_files import in_file, read_text
 from muri_opt.solve.results import parse_result
 from muri_opt.studies.library.instance import Instance
@@ -79,8 +80,8 @@ def _format_of(text: str) -> str:
 
 def _short(path: Path, text: str) -> Answer:
     try:
-        said = msgspec.json.decode(text, type=ShortAnswer)
-    except (msgspec.DecodeError, RecursionError) as error:
+        said = decoded(text, ShortAnswer)
+    except (ValueError, RecursionError) as error:
         cause: Any = error.__cause__
         if isinstance(cause, InputError):
             raise cause from None

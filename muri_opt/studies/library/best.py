@@ -13,6 +13,7 @@ import msgspec
 
 from muri_opt.errors import InputError
 from muri_opt.rounds import Certificate, Evidence, Limit, Proof, Reason, Result, Termination, relative_gap
+from muri_opt.rounds.long_numbers import decoded, long_numbers
 from muri_opt.rounds.text_files import MOST_BYTES, read_text
 from muri_opt.studies.library.gaps import Gap, measure_name
 from muri_opt.studies.library.stored_decision import StoredDecision
@@ -111,8 +112,8 @@ class Best(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 def parse_best(text: str) -> Best:
     """Return what the JSON ``text`` holds; every fault is one :class:`InputError`."""
     try:
-        return msgspec.json.decode(text, type=Best)
-    except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
+        return decoded(text, Best)
+    except (ValueError, RecursionError) as error:
         cause: Any = error.__cause__
         if isinstance(cause, InputError):
             raise cause from None
@@ -177,4 +178,5 @@ def best_text(best: Best) -> str:
 
 
 def _text(value: Any) -> str:
-    return msgspec.json.encode(value).decode()
+    with long_numbers():
+        return msgspec.json.encode(value).decode()

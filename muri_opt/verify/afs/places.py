@@ -7,10 +7,12 @@ from dataclasses import dataclass, replace
 
 from muri_opt.errors import RefusalError
 from muri_opt.rounds import INFORMATION, Job, Round
+from muri_opt.rounds.memoise import recalled
 from muri_opt.verify.afs.value import Elastic
 from muri_opt.verify.amounts import Need, need_of, times
 from muri_opt.verify.counted_parts import empty_parts
 from muri_opt.verify.demands import Asked, asked_of, is_lost
+from muri_opt.verify.open_nodes import Parts
 from muri_opt.verify.option_search import Option
 
 Tables = Sequence[Mapping[int, int]]
@@ -52,8 +54,7 @@ class SharePlaces:
     def of(cls, round_: Round, elastic: Elastic) -> SharePlaces:
         """Return the places of a round's shares; ``elastic`` says whether they must divide or fill nodes."""
         nodes = len(round_.cluster.nodes)
-        everywhere = (tuple(range(nodes)),)
-        all_asked = asked_of(round_)
+        everywhere, all_asked = _everywhere(round_), asked_of(round_)
         found = []
         for job in round_.jobs:
             most = None if job.nodes is None else job.nodes.most
@@ -132,7 +133,14 @@ class SharePlaces:
     def _most_nodes(self, gpus: int) -> int:
         """Return on how many nodes a share may be, of a job that does not ask for a number."""
         nodes = self.round_.cluster.nodes
-        return max(1, gpus // max(1, *(node.gpus for node in nodes))) if self.elastic.by_node else len(nodes)
+        largest = max([1, *(node.gpus for node in nodes)])
+        return max(1, gpus // largest) if self.elastic.by_node else len(nodes)
+
+
+@recalled
+def _everywhere(round_: Round) -> Parts:
+    """Return all nodes as the one part of a job that asks for none: the same object each time."""
+    return (tuple(range(len(round_.cluster.nodes))),)
 
 
 def _home(round_: Round, job: Job) -> Mapping[int, int] | None:

@@ -69,7 +69,7 @@ class Quotas:
         return over
 
     def within_alone(self, tenant: str, gpus: int) -> int:
-        """Return the same where only one tenant has GPUs, and they count for no quota but its own."""
+        """Return the GPUs within quotas where only one tenant has any, and they count for no quota but its own."""
         return min(gpus, self.limits[tenant]) if self.lines.get(tenant) else gpus
 
     def is_above(self, tenant: str, held: Mapping[str, int]) -> bool:

@@ -15,6 +15,8 @@ from muri_opt.rounds import Cluster, Job, NodeRange, Proof, Round, Tenant, Withi
 from muri_opt.studies.explain import elastic_gap
 from muri_opt.studies.explain.followed_rule import follow_rule
 from muri_opt.verify.afs.curve import Curve
+from muri_opt.verify.afs.places import SharePlaces
+from muri_opt.verify.afs.value import Elastic
 
 LINEAR = (1, 2, 3, 4)
 UNITS = {"n0": {"block": "b0", "rack": "r0"}, "n1": {"block": "b0", "rack": "r1"}, "n2": {"block": "b0"}}
@@ -222,3 +224,9 @@ def test_a_waiting_job_is_told_what_keeps_its_smallest_share_from_starting() -> 
         ]
     assert "asks for 1 GPU; 0 are free where it may start" in result.decision.waiting[0].detail
     assert "asks for 2 GPUs; the nodes where it may start have 6" in result.decision.waiting[2].detail
+
+
+def test_a_cluster_without_nodes_has_room_for_no_share() -> None:
+    round_ = Round(format="muri-opt/round/2", cluster=Cluster(nodes=()), jobs=(elastic(0, LINEAR, gpu_types=("a",)),))
+    places = SharePlaces.of(round_, Elastic(objective="speed-up", by_node=True))
+    assert places.possible([{1: 5, 2: 6}]) == [{}]

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from muri_opt import Limits, Round, solve_round
 from muri_opt.rounds.generate.families import generate
 from muri_opt.rounds.next_round import after
+from muri_opt.verify.counting import counted_best, quota_pools
 from muri_opt.verify.deadline import optimum
 from muri_opt.verify.deadline.priced_rows import all_rows
 from muri_opt.verify.deadline.value import Values, values_of
@@ -129,3 +130,16 @@ def test_each_priority_by_itself_is_a_bound(seed: int, monkeypatch: pytest.Monke
     )
     monkeypatch.setattr(optimum.Rows, "priced", lambda *_: 1 << 200)
     assert exact <= optimum.counted_bound(round_, values) < 1 << 200  # each priority by itself
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_few_gpus_are_counted_exactly_however_many_priorities_there_are(seed: int) -> None:
+    drawn_jobs = generate("elastic", jobs=60, nodes=4, seed=seed).jobs
+    jobs = [replace(job, deadline=10_000.0 * (1 + at % 3), priority=at) for at, job in enumerate(drawn_jobs)]
+    round_ = replace(drawn(seed), jobs=tuple(jobs))
+    values, total = values_of(round_, INTERVAL), round_.cluster.total_gpus
+    pools = quota_pools(optimum.with_room_for_staying(round_), zip(jobs, tables_of(round_, values), strict=True))
+    best = counted_best(total, pools, steps=optimum.MOST_STEPS)
+    assert best is not None
+    assert best.bit_length() > 800
+    assert optimum.counted_bound(round_, values) == best
