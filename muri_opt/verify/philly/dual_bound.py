@@ -131,7 +131,7 @@ class _Spreads:
     """How gangs could sit if all jobs were gone that anybody may touch; equal needs are looked at once."""
 
     def __init__(self, reading: Reading, rooms: Sequence[Room]) -> None:
-        self._reading, self._rooms, self._counted = reading, rooms, CountedParts(rooms)
+        self._reading, self._counted = reading, CountedParts(rooms)
         self._layout = Layout.of(counted_rooms(reading.racks, rooms).values())
         self._looks = [str(look) for look in dict.fromkeys(reading.looks)]
         self._known: dict[object, tuple[Reach, int]] = {}
@@ -166,5 +166,5 @@ class _Spreads:
         if asked is None:
             return Reach.of(self._layout, need), max((room.holds(need) for room in self._layout.nodes), default=0)
         reach = Reach.asked(asked, need, self._counted, self._reading.rack_parts)
-        holds = (self._rooms[node].holds(need) for part in asked.parts for node in part)
-        return reach, max(holds, default=0)
+        holds = (gpus for each in self._counted.holding(asked, need) for gpus in each)
+        return reach, min(need.gpus, max(holds, default=0))
