@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from math import prod
-
 import numpy as np
 from numpy.typing import NDArray
 
 from muri_opt.verify.amounts import NO_LIMIT, Sizes
-from muri_opt.verify.node_items import Ints, fitting
+from muri_opt.verify.node_items import Ints
 
 Floats = NDArray[np.float64]
 MOST_PIVOTS = 100
@@ -23,54 +20,24 @@ _TINY = 1e-12
 
 
 def fractional_profit(room: Sizes, items: Ints) -> int:
-    """Return at least the most profit of items, in rows of what they take and bring, within a room that each fits.
+    """Return at least the most profit of items in rows within a room that each of them fits.
 
     Weak duality: at any prices of GPUs, CPUs and memory, a choice brings at most what the room costs and what profits
     are beyond what their items pay. Prices are found in floats, and that sum is made in whole numbers.
     """
     if not len(items):
         return 0
-    spare = _PROFIT_BITS - int(items[:, 3].max()).bit_length()
+    spare = _PROFIT_BITS - int(items[:, 4].max()).bit_length()
     finer, coarser = max(0, spare), max(0, -spare)
     limited = [axis for axis, has in enumerate(room) if has < NO_LIMIT]
-    has, takes = np.array(room, dtype=np.int64)[limited], items[:, limited]
-    profits = -(-items[:, 3] << finer >> coarser)
+    has, takes = np.array(room, dtype=np.int64)[limited], items[:, 1:4][:, limited]
+    profits = -(-items[:, 4] << finer >> coarser)
     unit = np.maximum(has, 1)
     about = np.nan_to_num(_prices(profits.astype(np.float64), takes / unit))
     found = np.clip(about, 0, profits.sum()) / unit
     prices = np.where(unit < _LARGE, np.ceil(found), np.floor(found)).astype(np.int64)
     beyond = np.maximum(profits - takes @ prices, 0)
     return min(int(has @ prices) + int(beyond.sum()), int(profits.sum())) << coarser >> finer
-
-
-class ListFractions:
-    """The bound of fractions on many nodes, of items in lists that nodes share: ``rows`` of each by its name."""
-
-    def __init__(self, rows: Mapping[int, Ints]) -> None:
-        self._rows = rows
-        self._fitting: dict[tuple[int, Sizes], Ints] = {}
-
-    def profit(self, lists: Sequence[int], room: Sizes, own: Ints) -> int:
-        """Return :func:`fractional_profit` of the items of some lists, and of others that only this node may have."""
-        return fractional_profit(room, np.concatenate([self._within(lists, room), fitting(own, room)]))
-
-    def needs_cells(self, lists: Sequence[int], rooms: Sequence[Sizes]) -> int:
-        """Return about how many cells a grid has by which the most profit in some rooms is exact."""
-        most, least = (tuple(map(which, zip(*rooms, strict=True))) for which in (max, min))
-        takes = self._within(lists, (most[0], most[1], most[2]))[:, :3]
-        units = np.gcd.reduce(takes, axis=0).tolist()
-        about = takes.astype(np.float64)
-        limited = [axis for axis in (1, 2) if least[axis] < NO_LIMIT]
-        short = [axis for axis in limited if (most[0] * about[:, axis] > least[axis] * about[:, 0]).any()]
-        has = [min(room, total) for room, total in zip(most, map(int, about.sum(axis=0)), strict=True)]
-        return prod(has[axis] // max(1, units[axis]) + 1 for axis in (0, *short))
-
-    def _within(self, lists: Sequence[int], room: Sizes) -> Ints:
-        """Return the items of some lists that fit a room."""
-        for name in lists:
-            if (name, room) not in self._fitting:
-                self._fitting[name, room] = fitting(self._rows[name], room)
-        return np.concatenate([np.zeros((0, 4), dtype=np.int64), *(self._fitting[name, room] for name in lists)])
 
 
 def _prices(profits: Floats, shares: Floats) -> Floats:

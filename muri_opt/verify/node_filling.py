@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from muri_opt.verify.amounts import NO_LIMIT, Sizes, minus
-from muri_opt.verify.fractional_filling import ListFractions, fractional_profit
+from muri_opt.verify.fractional_filling import fractional_profit
+from muri_opt.verify.item_lists import ItemLists
 from muri_opt.verify.node_items import Item, fitting, rows_of, undominated
 
 Ints = NDArray[np.int64]
@@ -40,7 +41,6 @@ MOST_TOGETHER = 1 << 16
 """Cells of tables that are filled together: as many as are near to the processor."""
 MOST_ROOMS = 8
 """Rooms of nodes of one kind that each have a table of their own."""
-_ANY_ROOM = (NO_LIMIT, NO_LIMIT, NO_LIMIT)
 _BITS = 62
 """Sums of profits stay below two to this power: they must fit machine words."""
 
@@ -83,19 +83,25 @@ def profit_of_nodes(
             shelves.setdefault((kind, spot.room if apart else None), Counter())[spot] += count
     cells = min(MOST_CELLS, added // max(1, sum(len(spot.extras) for spots in kinds.values() for spot in spots)))
     many = sum(len(some) for kind, _ in shelves for some in items[kind]) > MOST_TOLD
-    rows = {name: rows_of(_worthwhile(some, _ANY_ROOM, shift)) for name, some in lists.items()} if many else {}
-    fractions = ListFractions(rows)
+    shared = _shared(lists, [spot for some in kinds.values() for spot in some], shift) if many and nodes else None
     total = 0
     for (kind, _), spots in shelves.items():
         room = _extreme(max, [spot.room for spot in spots])
         names = [*map(id, items[kind])]
-        if many and fractions.needs_cells(names, [spot.room for spot in spots]) > cells:
-            most = [fractions.profit(names, spot.room, rows_of(spot.extras)) for spot in spots]
+        if shared is not None and shared.cells_for(names, [spot.room for spot in spots]) > cells:
+            most = [shared.profit_in_fractions(names, spot.room, spot.extras) for spot in spots]
         else:
-            common = list(_worthwhile(chain(*items[kind]), room, shift))
+            every = _worthwhile(chain(*items[kind]), room, shift) if shared is None else shared.items(names, room)
+            common = list(every)
             most = most_profits(list(spots), common, share=share * len(shelves), cells=cells)
         total += sum(count * profit for count, profit in zip(spots.values(), most, strict=True))
     return total << shift
+
+
+def _shared(lists: Mapping[int, Sequence[Item]], spots: Sequence[Spot], shift: int) -> ItemLists:
+    room = _extreme(max, [spot.room for spot in spots])
+    kept = {name: [*_worthwhile(some, room, shift)] for name, some in lists.items()}
+    return ItemLists(kept, room, [item for spot in spots for item in spot.extras])
 
 
 def profit_of_room(room: Sizes, items: Sequence[Item]) -> int:

@@ -24,13 +24,13 @@ class Item(NamedTuple):
 
 
 def rows_of(items: Iterable[Item]) -> Ints:
-    """Return what items take of each resource and their profits, in a row for each; profits are machine words."""
-    return np.array([(*sizes, profit) for _, sizes, profit in items], dtype=np.int64).reshape(-1, 4)
+    """Return the job of each item, what it takes of each resource, and its profit, machine words, in a row for each."""
+    return np.array([(job, *sizes, profit) for job, sizes, profit in items], dtype=np.int64).reshape(-1, 5)
 
 
 def fitting(rows: Ints, room: Sizes) -> Ints:
     """Return the rows of items that have a profit and fit a room."""
-    return rows[(rows[:, 3] > 0) & (rows[:, :3] <= room).all(axis=1)]
+    return rows[(rows[:, 4] > 0) & (rows[:, 1:4] <= room).all(axis=1)]
 
 
 def undominated(room: Sizes, items: Sequence[Item], smallest: Sizes) -> list[Item]:
@@ -39,9 +39,14 @@ def undominated(room: Sizes, items: Sequence[Item], smallest: Sizes) -> list[Ite
     An item of the same job that takes no more and brings no less is always free. So is one of some other job if there
     are more such jobs than parts fit beside the item; every part takes at least ``smallest`` of each resource.
     """
-    if not items:
-        return []
-    told = np.array([(job, *sizes, profit) for job, sizes, profit in items], dtype=np.int64).T
+    return [items[place] for place in needed(room, rows_of(items), smallest).tolist()]
+
+
+def needed(room: Sizes, rows: Ints, smallest: Sizes) -> Ints:
+    """Return the places of the items in rows that :func:`undominated` returns."""
+    if not len(rows):
+        return np.zeros(0, dtype=np.int64)
+    told = rows.T
     order = np.lexsort((told[0], *told[3:0:-1], -told[4]))
     jobs, sizes = told[0, order], told[1:4, order]
     beside = _beside(room, sizes, smallest)
@@ -62,7 +67,7 @@ def undominated(room: Sizes, items: Sequence[Item], smallest: Sizes) -> list[Ite
             better[place] = len(set(owners[below[place]].tolist()))
         own = (below & (owners == jobs[block, None])).any(axis=1)
         kept = np.concatenate((kept, block[~own & (better <= beside[block])]))
-    return [items[place] for place in order[kept].tolist()]
+    return order[kept]
 
 
 def _few_of_a_size(jobs: Ints, sizes: Ints, beside: Ints) -> NDArray[np.bool_]:

@@ -73,7 +73,9 @@ class Options:
         part: Any = self.use.T if largest < INFINITY else self.use.T.astype(object)  # int64 cannot hold every product
         kept = list(range(len(has)))
         for r in reversed(range(len(has))):
-            others = [s for s in kept if s != r and has[s] > 0]
+            # One option tells most resources apart: that which takes most of r.
+            takes = self.use[self.use[:, r].argmax()].tolist() if len(self) else [0] * len(has)
+            others = [s for s in kept if s != r and has[s] > 0 and takes[r] * has[s] <= takes[s] * has[r]]
             if any((part[r] * has[s] <= part[s] * has[r]).all() for s in others):
                 kept.remove(r)
         return kept

@@ -81,9 +81,9 @@ def _placed(
     Its local search has a third of the time that there is ``until`` that moment: nodes take the rest.
     """
     knapsack = ClusterKnapsack.of(round_, options).options
-    seconds = None if until == inf else max(0.0, until - monotonic()) / 3
-    limits = Limits(seconds=seconds, seed=seed)
-    wanted = _by_level(knapsack, options, list(allocation.chosen), limits)
+    now = monotonic()
+    ends = inf if until == inf else now + max(0.0, until - now) / 3
+    wanted = _by_level(knapsack, options, list(allocation.chosen), seed, ends)
     # Who can stay does, promises come before the rest, and large parts before small ones, which fit anywhere.
     order = {
         o: (
@@ -104,8 +104,11 @@ def _placed(
     return allocation.chosen
 
 
-def _by_level(knapsack: Options, options: PlanOptions, kept: list[int], limits: Limits) -> list[int]:
-    """Return the answer of the program for each level of priorities, with what those before it and the kept leave."""
+def _by_level(knapsack: Options, options: PlanOptions, kept: list[int], seed: int, ends: float) -> list[int]:
+    """Return the answer of the program for each level of priorities, with what those before it and the kept leave.
+
+    Levels that are not looked at before it ``ends`` have no answer: their jobs are placed one after another.
+    """
     found = kept
     open_ = ~np.isin(options.job, options.job[kept])
     for level in range(len(options.weights)):
@@ -113,6 +116,10 @@ def _by_level(knapsack: Options, options: PlanOptions, kept: list[int], limits: 
         left = knapsack.capacity - knapsack.use[found].sum(axis=0)
         if not (knapsack.use[some] <= left).all(axis=1).any():
             continue  # as a rule so, beside all that runs
+        seconds = None if ends == inf else ends - monotonic()
+        if seconds is not None and seconds < 0:
+            break
+        limits = Limits(seconds=seconds, seed=seed)
         choice = quick_answer(replace(knapsack.only(some), capacity=left), limits).choice
         found += some[choice[choice >= 0]].tolist()
     return found
