@@ -6,6 +6,7 @@ from plan_rounds_for_policies import gpus, plan_round, planned, promise, running
 
 from muri_opt import Node, Plan, Round, Tenant
 from muri_opt.systems import policy_from
+from muri_opt.systems.plans.options import PlanOptions
 
 
 def cpus(round_: Round, policy: str) -> dict[str, float]:
@@ -121,6 +122,14 @@ class TestSia:
         nodes = [Node(id="n0", gpus=2, gpu_type="a"), Node(id="n1", gpus=2, gpu_type="b")]
         found = shares(plan_round(nodes, [planned(j, {}, plans=typed) for j in range(2)]), "sia")
         assert sorted(map(tuple, found.values())) == [("n0",), ("n1",)]
+
+    def test_levels_of_priority_that_are_not_looked_at_in_time_are_placed_one_after_another(self) -> None:
+        jobs = [planned(j, {2: 2.0, 4: 2.1}, gpus=2, priority=9 - j // 2) for j in range(4)]
+        round_, policy = plan_round([4], jobs), policy_from("sia")
+        options = PlanOptions.of(round_, policy.plan_rules)
+        in_time, too_late = policy.choose(round_, options, 0), policy.choose(round_, options, 0, until=0.0)
+        assert [int(options.g[option]) for option in sorted(in_time)] == [2, 2]
+        assert [int(options.g[option]) for option in sorted(too_late)] == [4]
 
 
 class TestEqualShare:
