@@ -7,7 +7,6 @@ keeps the rules is for the verifier to say.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
     from muri_opt.systems.capacity.node_sets import Demand
     from muri_opt.systems.capacity.room_sets import RoomSets
 
-_KNOWN: Final = (
+_KNOWN_FIELDS: Final = (
     INFORMATION | PLACES | SHAPES | STATES | (QUOTAS - {"tenant.quota_by_type"}) | {"job.priority", "job.deadline"}
 )
 """Fields with which it is known here who may start, and where."""
@@ -55,7 +54,7 @@ def simple_decisions(policy: Policy, round_: Round) -> Iterator[Decision]:
         kept = policy.as_it_is(round_, on_same_gpus(round_))
     except InputError:  # something runs that the policy could not have started
         return
-    if beside is None and _KNOWN.issuperset(round_.used_fields):
+    if beside is None and _KNOWN_FIELDS.issuperset(round_.used_fields):
         yield Decision(assignments=(*kept, *_started(policy, round_, kept)))
     yield Decision(assignments=kept)
 
@@ -148,11 +147,9 @@ class _Places:
 
 def _shaped_parts(rooms: RoomSets, demand: Demand, kind: tuple[int, int], gpus: int) -> list[tuple[int, int]] | None:
     """Return GPUs of nodes for a job that asks on how many of them it is, or for equally many on each."""
-    from muri_opt.systems.capacity.shaped_fit import fit_in_sets
+    from muri_opt.systems.capacity.shaped_fit import fit_near_first
 
-    room = gpus_that_fit(kind, *np.array(rooms.free, dtype=np.int64))
-    near = fit_in_sets(room, gpus, replace(demand, sets=demand.near)) if demand.near else None
-    share = fit_in_sets(room, gpus, demand) if near is None else near
+    share = fit_near_first(gpus_that_fit(kind, *np.array(rooms.free, dtype=np.int64)), gpus, demand)
     if share is None:
         return None
     used = np.flatnonzero(share)

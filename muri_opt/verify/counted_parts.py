@@ -54,7 +54,8 @@ class CountedParts:
         for part in asked.parts or ((),):
             holding = self._of(part).rooms.holding(need) + further
             for node, room in changed.items():
-                if part[bisect_left(part, node) :][:1] == (node,):
+                place = bisect_left(part, node)  # nodes of a part are in their order
+                if place < len(part) and part[place] == node:
                     holding[self._of_node[node].holds(any_size)] -= 1
                     holding[room.holds(any_size)] += 1
             found = asked.nodes_among(holding, need.gpus)

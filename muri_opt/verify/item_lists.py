@@ -9,7 +9,7 @@ import numpy as np
 
 from muri_opt.verify.amounts import NO_LIMIT, Sizes
 from muri_opt.verify.fractional_filling import fractional_profit
-from muri_opt.verify.node_items import Ints, Item, fitting, needed, rows_of
+from muri_opt.verify.node_items import Ints, Item, fitting, rows_of, undominated_places
 
 
 class ItemLists:
@@ -23,14 +23,15 @@ class ItemLists:
         gpus, milli, mebibytes = np.concatenate(every)[:, 1:4].min(axis=0, initial=NO_LIMIT).tolist()
         self._smallest = gpus, milli, mebibytes  # of each resource, that any part takes
         self._rows = {
-            name: rows[needed(room, rows, self._smallest)] for name, rows in zip(lists, every[1:], strict=True)
+            name: rows[undominated_places(room, rows, self._smallest)]
+            for name, rows in zip(lists, every[1:], strict=True)
         }
         self._fitting: dict[tuple[int, Sizes], Ints] = {}
 
     def items(self, lists: Sequence[int], room: Sizes) -> list[Item]:
         """Return the items of some lists among which is a best choice for a node with this room, or less."""
         rows = self._within(lists, room)
-        kept = rows[needed(room, rows, self._smallest)].tolist()
+        kept = rows[undominated_places(room, rows, self._smallest)].tolist()
         return [Item(job, (gpus, milli, mebibytes), profit) for job, gpus, milli, mebibytes, profit in kept]
 
     def profit_in_fractions(self, lists: Sequence[int], room: Sizes, own: Sequence[Item]) -> int:

@@ -39,10 +39,10 @@ def undominated(room: Sizes, items: Sequence[Item], smallest: Sizes) -> list[Ite
     An item of the same job that takes no more and brings no less is always free. So is one of some other job if there
     are more such jobs than parts fit beside the item; every part takes at least ``smallest`` of each resource.
     """
-    return [items[place] for place in needed(room, rows_of(items), smallest).tolist()]
+    return [items[place] for place in undominated_places(room, rows_of(items), smallest).tolist()]
 
 
-def needed(room: Sizes, rows: Ints, smallest: Sizes) -> Ints:
+def undominated_places(room: Sizes, rows: Ints, smallest: Sizes) -> Ints:
     """Return the places of the items in rows that :func:`undominated` returns."""
     if not len(rows):
         return np.zeros(0, dtype=np.int64)

@@ -122,10 +122,16 @@ def test_the_command_line_writes_and_checks_a_long_value(
     assert read_result(result).value > 10**LIMIT
 
 
-def test_a_client_is_told_a_long_value(many_priorities: Round) -> None:
+def test_a_client_is_told_a_long_value_and_may_have_it_checked(many_priorities: Round) -> None:
     message = {"do": "solve", "id": 1, "round": msgspec.Raw(canonical_json(many_priorities)), "policy": "philly"}
     reply = Service().reply(msgspec.json.encode(message | {"method": "heuristic"}))
     with long_numbers():
         answer = json.loads(reply)["answer"]
     assert len(answer["decision"]["assignments"]) == 32
     assert answer["value"] > 10**LIMIT
+    result = solve_round(many_priorities, "philly", "heuristic")
+    asked = {"do": "verify", "round": message["round"], "result": msgspec.Raw(result_json(result).encode())}
+    with long_numbers():
+        answer = json.loads(Service().reply(msgspec.json.encode(asked)))["answer"]
+    assert answer["feasible"]
+    assert answer["checked_bound"] >= result.value

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from muri_opt.rounds import Round
@@ -14,7 +12,7 @@ from muri_opt.rounds.stopping import look_at_clock
 from muri_opt.systems.capacity.free_capacity import Leftover
 from muri_opt.systems.capacity.node_fit import best_fit, nodes_needed
 from muri_opt.systems.capacity.node_sets import node_sets
-from muri_opt.systems.capacity.shaped_fit import fit_in_sets, only_where
+from muri_opt.systems.capacity.shaped_fit import fit_in_sets, fit_near_first, only_where
 
 
 def fewest_nodes(round_: Round, job: int, gpus: int | None = None) -> int:
@@ -84,8 +82,7 @@ def place_gang(round_: Round, left: Leftover, job: int, *, consolidate: bool, he
         return held
     room = left.room(job)
     if demand is not None:
-        near = fit_in_sets(room, gpus, replace(demand, sets=demand.near), limit) if demand.near else None
-        return fit_in_sets(room, gpus, demand, limit) if near is None else near
+        return fit_near_first(room, gpus, demand, limit)
     if consolidate and nodes_needed(room, gpus) > limit:
         return None
     return best_fit(room, gpus)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from muri_opt.rounds.amounts import Ints
@@ -32,6 +34,12 @@ def fit_in_sets(room: Ints, gpus: int, demand: Demand, limit: int | None = None)
             best, share = key, np.zeros_like(room)
             share[nodes] = found
     return share
+
+
+def fit_near_first(room: Ints, gpus: int, demand: Demand, limit: int | None = None) -> Ints | None:
+    """Return what :func:`fit_in_sets` does, inside one of the parts that the gang prefers if it fits there."""
+    near = fit_in_sets(room, gpus, replace(demand, sets=demand.near), limit) if demand.near else None
+    return fit_in_sets(room, gpus, demand, limit) if near is None else near
 
 
 def only_where(room: Ints, demand: Demand) -> Ints:

@@ -23,7 +23,7 @@ def open_parts(round_: Round, job: Job) -> list[tuple[Part, int]]:
     return [*zip(mine.parts, map(_most, empty_parts(round_).holding(mine, need)), strict=True)]
 
 
-def most_gpus(round_: Round) -> list[int]:
+def most_gpus_of_each(round_: Round) -> list[int]:
     """Return for each job how many of its GPUs fit into one of its parts, the largest of them."""
     asked, known = asked_of(round_), dict[tuple[int, int, int], int]()
     found = []

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from muri_opt.rounds import Job, Round
 from muri_opt.verify.afs.share_tables import ShareTables
 from muri_opt.verify.amounts import Room, beyond_floats, empty_rooms, micro, need_of
-from muri_opt.verify.deadline.open_parts import most_gpus
+from muri_opt.verify.deadline.open_parts import most_gpus_of_each
 from muri_opt.verify.deadline.shares import shares_of
 from muri_opt.verify.deadline.value import Values, work_of
 
@@ -120,7 +120,7 @@ def all_rows(round_: Round, values: Values) -> Rows | None:
     here = same & np.array([holds_home(round_, rooms, job) for job in jobs], dtype=np.bool_)[of]
     moved = speed * (interval - np.minimum(restart, interval)[of]) // interval
     stays = np.array([job.stays for job in jobs], dtype=np.bool_)
-    may = (here | (gpus <= _of_each(most_gpus(round_))[of])) & (same | ~stays[of])
+    may = (here | (gpus <= _of_each(most_gpus_of_each(round_))[of])) & (same | ~stays[of])
     spare = left[of] - np.where(here, 0, restart[of])
     soonest = [
         work // (1 if curve is None else curve.most_speed(n))

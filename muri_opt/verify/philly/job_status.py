@@ -115,8 +115,10 @@ class Reading:
             need, mine = needs[asks], None if asked is None else asked[job.id]
             key = need if mine is None else (need, id(mine.parts), mine.fewest, mine.most, mine.even)
             if key not in reaches:
-                inside = mine is not None and Reach.asked(mine, need, counted, rack_parts)
-                reaches[key] = inside or Reach.of(layout, need)
+                if mine is None:
+                    reaches[key] = Reach.of(layout, need)
+                else:
+                    reaches[key] = Reach.asked(mine, need, counted, rack_parts)
             try:
                 stands.append(known.stand(job, need, reaches[key], mine))
             except InputError as error:

@@ -116,6 +116,7 @@ def test_every_policy_takes_the_jobs_of_the_long_tests(policy: str) -> None:
 
 
 def test_rounds_that_are_solved_use_one_solver_process() -> None:
+    """After twenty rounds caches of a fixed size are filled, whatever was run before."""
     check_rounds(Churn("muri-s", "auto"), first=20, rounds=15)
 
 
