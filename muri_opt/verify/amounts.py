@@ -169,6 +169,7 @@ class CountedRooms:
     def __init__(self, rooms: Iterable[Room]) -> None:
         self._rooms = Counter([room for room in rooms if room.gpus > 0])  # no other takes a gang
         self._sizes = sizes_of(self._rooms)
+        self._nodes = np.array([*self._rooms.values()], dtype=np.int64)
         self._known: dict[tuple[int, int], Counter[int]] = {}
 
     @classmethod
@@ -178,6 +179,7 @@ class CountedRooms:
         there = np.flatnonzero((nodes > 0) & (sizes[:, 0] > 0))
         numbers = zip(there.tolist(), nodes[there].tolist(), strict=True)
         counted._rooms, counted._sizes = Counter({rooms[kind]: count for kind, count in numbers}), sizes[there]
+        counted._nodes = nodes[there]
         return counted
 
     def holding(self, need: Need) -> Counter[int]:
@@ -191,15 +193,27 @@ class CountedRooms:
 
     def _of_many(self, milli: int, mebibytes: int) -> Counter[int]:
         """Return the same as :func:`holding_nodes`, where nodes have very many different rooms: all at once."""
-        holds, *others = self._sizes.T
-        for has, each in zip(others, (milli, mebibytes), strict=True):
-            if each:
-                holds = np.minimum(holds, has // each)
+        holds = self._holds(milli, mebibytes)
         line = np.argsort(holds, kind="stable")
         first = np.flatnonzero(np.diff(holds[line], prepend=-NO_LIMIT))
-        nodes = np.add.reduceat(np.array([*self._rooms.values()], dtype=np.int64)[line], first)
+        nodes = np.add.reduceat(self._nodes[line], first)
         each_most = zip(holds[line[first]].tolist(), nodes.tolist(), strict=True)
         return Counter({most: count for most, count in each_most if most > 0})
+
+    def _holds(self, milli: int, mebibytes: int) -> Ints:
+        """Return how many GPUs with such amounts each different room holds; below 0 where more was taken than it had.
+
+        Room that does not limit an amount has :data:`NO_LIMIT` of it.
+        """
+        holds: Ints = self._sizes[:, 0]
+        for has, each in zip(self._sizes.T[1:], (milli, mebibytes), strict=True):
+            if each:
+                holds = np.minimum(holds, has // each)
+        return holds
+
+    def together(self, need: Need) -> int:
+        """Return how many GPUs of a gang fit on all nodes in all, however many it asks for."""
+        return int(self._nodes @ np.maximum(self._holds(need.milli, need.mebibytes), 0))
 
     def fewest(self, need: Need) -> int | None:
         """Return on how few nodes a gang fits, or ``None`` where it does not."""

@@ -45,6 +45,15 @@ class CountedParts:
         found = (asked.nodes_among(each, need.gpus) for each in self.holding(asked, need))
         return min((number for number in found if number is not None), default=None)
 
+    def can_start(self, asked: Asked, need: Need) -> bool:
+        """Return whether a job could start, on however many nodes; who asks for no shape needs room for all its GPUs.
+
+        Where jobs need very many different amounts that is told sooner than on how few nodes they could start.
+        """
+        if asked.shaped(need.gpus):
+            return self.node_count(asked, need) is not None
+        return any(self._of(part).rooms.together(need) >= need.gpus for part in asked.parts)
+
     def node_count_with(
         self, asked: Asked, need: Need, changed: Mapping[int, Room], added: Sequence[Room]
     ) -> int | None:

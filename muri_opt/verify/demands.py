@@ -45,6 +45,10 @@ class Asked:
         """All nodes on which some of it may be."""
         return frozenset(node for part in (*self.parts, self.home or ()) for node in part)
 
+    def shaped(self, gpus: int) -> bool:
+        """Return whether it matters on how many nodes so many GPUs are."""
+        return self.even or not self.fewest <= 1 <= gpus <= self.most
+
     def counts(self, gpus: int) -> list[int]:
         """Return the numbers of nodes on which so many GPUs may be."""
         return [

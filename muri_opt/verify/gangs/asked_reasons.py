@@ -38,17 +38,19 @@ def asked_reasons(
     known: dict[object, WaitingReason] = {}
 
     def binding(mine: Asked, within: Asked, need: Need, quota: int | None) -> WaitingReason:
-        least = empty.node_count(mine, need)
-        if least is None:
+        if not empty.can_start(mine, need):
             return WaitingReason.CAPACITY
-        if (quota is not None and need.gpus > quota) or empty.node_count(within, need) is None:
+        if (quota is not None and need.gpus > quota) or (within is not mine and not empty.can_start(within, need)):
             return WaitingReason.QUOTA
         if need.gpus > free.gpus(within):
             return WaitingReason.CAPACITY
-        now = free.node_count(within, need)
-        if now is None or (fewest_nodes and now > least):
+        if not free.can_start(within, need) or (fewest_nodes and needs_more_nodes(mine, within, need)):
             return WaitingReason.FRAGMENTATION
         return WaitingReason.PRIORITY
+
+    def needs_more_nodes(mine: Asked, within: Asked, need: Need) -> bool:
+        least, now = empty.node_count(mine, need), free.node_count(within, need)
+        return least is not None and now is not None and now > least
 
     for wait in decision.waiting:
         job = round_.jobs[round_.job_index[wait.job]]

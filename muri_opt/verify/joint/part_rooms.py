@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from muri_opt.rounds import Round
-from muri_opt.verify.amounts import NO_LIMIT, Need, Room
+from muri_opt.verify.amounts import NO_LIMIT, Need, Room, sizes_of
 from muri_opt.verify.joint.plans import PlanEntry
 from muri_opt.verify.open_nodes import Parts
 from muri_opt.verify.plans.plan_parts import nodes_with_room
@@ -27,8 +27,8 @@ class PartRooms:
 
     def __init__(self, round_: Round, rooms: Sequence[Room]) -> None:
         self._types = [node.gpu_type for node in round_.cluster.nodes]
-        self._sizes: Ints = np.array([room.sizes for room in rooms], dtype=np.int64).reshape(-1, 3)
-        self._rows: dict[tuple[int, Types], list[Ints]] = {}
+        self._sizes: Ints = np.ascontiguousarray(sizes_of(rooms).T)
+        self._of_types: dict[tuple[int, Types], list[Ints]] = {}
         self._plans: dict[tuple[object, ...], bool] = {}
         self._needs: dict[tuple[int, Need], bool] = {}
         self._gpus: dict[int, int] = {}
@@ -40,8 +40,8 @@ class PartRooms:
         if key not in self._plans:
             wide, larger = (one.piece, 0) if one.wide is None else (one.wide, plan.gpus % plan.nodes)
             self._plans[key] = any(
-                nodes_with_room(rows, one.piece) >= plan.nodes and nodes_with_room(rows, wide) >= larger
-                for rows in self._rows_of(where, plan.types)
+                nodes_with_room(sizes, one.piece) >= plan.nodes and nodes_with_room(sizes, wide) >= larger
+                for sizes in self._sizes_of(where, plan.types)
             )
         return self._plans[key]
 
@@ -49,29 +49,30 @@ class PartRooms:
         """Return whether one part holds a gang, spread over its nodes in any way."""
         key = id(where), need
         if key not in self._needs:
-            self._needs[key] = any(_held(rows, need) >= need.gpus for rows in self._rows_of(where, None))
+            self._needs[key] = any(_held(sizes, need) >= need.gpus for sizes in self._sizes_of(where, None))
         return self._needs[key]
 
     def gpus(self, where: Parts) -> int:
         """Return the GPUs of all nodes of some parts."""
         if id(where) not in self._gpus:
             nodes = sorted({node for part in where for node in part})
-            self._gpus[id(where)] = min(NO_LIMIT, int(self._sizes[nodes, 0].sum()))
+            self._gpus[id(where)] = min(NO_LIMIT, int(self._sizes[0, nodes].sum()))
         return self._gpus[id(where)]
 
-    def _rows_of(self, where: Parts, types: Types) -> list[Ints]:
-        """Return what the nodes of each part have, of those with GPUs of some types."""
+    def _sizes_of(self, where: Parts, types: Types) -> list[Ints]:
+        """Return what the nodes of each part have, of those with GPUs of some types, a row for each amount."""
         key = id(where), types
-        if key not in self._rows:
+        if key not in self._of_types:
             of_types = ([node for node in part if types is None or self._types[node] in types] for part in where)
-            self._rows[key] = [self._sizes[nodes] for nodes in of_types]
-        return self._rows[key]
+            self._of_types[key] = [self._sizes[:, nodes] for nodes in of_types]
+        return self._of_types[key]
 
 
-def _held(rows: Ints, need: Need) -> int:
+def _held(sizes: Ints, need: Need) -> int:
     """Return how many GPUs of a gang fit on some nodes, as far as it has them."""
-    most = np.minimum(rows[:, 0], need.gpus)
-    for at, each in ((1, need.milli), (2, need.mebibytes)):
+    most, *others = sizes
+    most = np.minimum(most, need.gpus)
+    for has, each in zip(others, (need.milli, need.mebibytes), strict=True):
         if each:
-            most = np.minimum(most, rows[:, at] // each)
+            most = np.minimum(most, has // each)
     return int(np.maximum(most, 0).sum())

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from muri_opt.rounds import Job, Round
 from muri_opt.verify.demands import Asked, asked_of
 from muri_opt.verify.plans.plan_parts import Entry, Ints, NodeAmounts, Piece, nodes_with_room
@@ -22,7 +24,7 @@ class Places:
     _spots: dict[tuple[object, ...], tuple[Spot, ...]] = field(default_factory=dict)
     _counts: dict[tuple[Spot, Piece], int] = field(default_factory=dict)
     _free: dict[Spot, Ints] = field(default_factory=dict)
-    """What the nodes of a set have left, in rows."""
+    """What the nodes of a set have left, a row for each amount."""
 
     @classmethod
     def of(cls, round_: Round) -> Places:
@@ -63,10 +65,17 @@ class Places:
         """Return how many of the nodes have room for a piece now."""
         found = self._counts.get((spot, piece))
         if found is None:
-            if spot not in self._free:
-                self._free[spot] = self.floor.free[sorted(spot)]
-            found = self._counts[spot, piece] = nodes_with_room(self._free[spot], piece)
+            found = self._counts[spot, piece] = nodes_with_room(self._left(spot), piece)
         return found
+
+    def gpus(self, spot: Spot) -> int:
+        """Return the free GPUs of nodes."""
+        return int(self._left(spot)[0].sum())
+
+    def _left(self, spot: Spot) -> Ints:
+        if spot not in self._free:
+            self._free[spot] = np.ascontiguousarray(self.floor.free[sorted(spot)].T)
+        return self._free[spot]
 
     def keeps(self, held: Mapping[int, int], entry: Entry) -> bool:
         """Return whether a plan has room on the nodes on which a job holds so many GPUs, and is for these."""

@@ -62,9 +62,10 @@ class NodeAmounts:
         return cls(free=empty_sizes(round_), types=[node.gpu_type for node in round_.cluster.nodes])
 
 
-def nodes_with_room(rows: Ints, piece: Piece) -> int:
-    """Return how many of the nodes can take the piece."""
-    return int(np.count_nonzero((rows >= np.array(piece, dtype=np.int64)).all(axis=1)))
+def nodes_with_room(free: Ints, piece: Piece) -> int:
+    """Return how many nodes can take the piece; ``free`` has the GPUs, milli-CPUs and MiB of each in its rows."""
+    gpus, milli, mebibytes = free
+    return int(np.count_nonzero((gpus >= piece.gpus) & (milli >= piece.milli) & (mebibytes >= piece.mebibytes)))
 
 
 def entries_of(job: Job) -> tuple[Entry, ...]:

@@ -11,7 +11,7 @@ from muri_opt.rounds import Assignment, Decision, Round, Violation, Waiting, Wai
 from muri_opt.verify.amounts import said_of
 from muri_opt.verify.demands import asked_of, start_breaches
 from muri_opt.verify.plans.next_configurations import Steps, is_stepwise
-from muri_opt.verify.plans.places import Places
+from muri_opt.verify.plans.places import Places, Spot
 from muri_opt.verify.plans.plan_choices import (
     PlanChoices,
     Way,
@@ -105,9 +105,9 @@ def _usable(places: Places, ways: Sequence[Way], own: Mapping[int, int], everyth
     """Return the free GPUs of the cluster or, where jobs may not be just anywhere, of the nodes of some way."""
     if places.asked is None:
         return everything
-    reach = {node for way in ways for spot in way.spots for node in spot}
-    reach.update(node for way in ways if way.home is not None for node in _allowed(places, way, own))
-    return int(places.floor.free[sorted(reach), 0].sum())
+    sets = {spot for way in ways for spot in way.spots}
+    sets.update(_allowed(places, way, own) for way in ways if way.home is not None)
+    return places.gpus(sets.pop() if len(sets) == 1 else frozenset[int]().union(*sets))
 
 
 def _starts(places: Places, way: Way, own: Mapping[int, int]) -> bool:
@@ -117,6 +117,7 @@ def _starts(places: Places, way: Way, own: Mapping[int, int]) -> bool:
     return way.home is not None and places.keeps(own, way.entry)
 
 
-def _allowed(places: Places, way: Way, own: Mapping[int, int]) -> list[int]:
+def _allowed(places: Places, way: Way, own: Mapping[int, int]) -> Spot:
     """Return the nodes that a job holds, of those whose GPUs the way is for."""
-    return [node for node in own if way.plan.types is None or places.floor.types[node] in way.plan.types]
+    types = way.plan.types
+    return frozenset(node for node in own if types is None or places.floor.types[node] in types)
