@@ -155,12 +155,8 @@ def gpus_inside(free: tuple[Ints, Ints, Ints], needs: Ints, kind: Ints, inside: 
         return np.zeros(0, dtype=np.int64)
     least = (1, *needs.min(axis=0).tolist())
     has_room = np.all([has >= one for has, one in zip(free, least, strict=True)], axis=0)
-    nodes = np.flatnonzero(has_room)  # few in a cluster that is full; in one that is empty most are alike
-    differ, alike = unlike(np.column_stack(free)[nodes])
+    differ, there = _unlike_nodes(free, np.flatnonzero(has_room), inside)
     gpus, cpus, memory = differ.T
-    are = np.zeros((len(nodes), len(differ)))
-    are[np.arange(len(nodes)), alike] = 1
-    there = (inside[:, nodes].astype(np.float64) @ are).astype(np.int64)  # how many nodes of each kind are in each row
     if len(needs) * len(inside) <= len(kind):
         every: Ints = np.maximum(rooms_that_fit(needs, gpus, cpus, memory), 0) @ there.T
         return every[kind, row]
@@ -171,3 +167,38 @@ def gpus_inside(free: tuple[Ints, Ints, Ints], needs: Ints, kind: Ints, inside: 
         rooms = np.maximum(rooms_that_fit(needs[kinds], gpus, cpus, memory), 0)
         found[some] = np.einsum("us,us->u", rooms[of], there[row[some]])
     return found
+
+
+def nodes_inside(free: tuple[Ints, Ints, Ints], parts: Ints, inside: Bools, row: Ints) -> Ints:
+    """Return on how many nodes of the row ``row[u]`` there is room for ``parts[u]``: GPUs, milli-CPUs and MiB.
+
+    Parts have a GPU or more; ``free`` is what each node has of these.
+
+    >>> free, inside = (np.array([4, 2]), np.array([8, 1]), np.zeros(2)), np.array([[True, True], [False, True]])
+    >>> nodes_inside(free, np.array([[2, 1, 0], [3, 0, 0]]), inside, np.array([0, 1])).tolist()
+    [2, 0]
+    """
+    rows, row = np.unique(row, return_inverse=True)
+    differ, there = _unlike_nodes(free, np.flatnonzero(free[0] > 0), inside[rows])
+    found, step = np.zeros(len(parts), dtype=np.int64), max(1, _AT_ONCE // max(1, len(differ)))
+    for start in range(0, len(parts), step):
+        some = slice(start, start + step)
+        able = np.ones((len(parts[some]), len(differ)), dtype=np.bool_)
+        for need, has in zip(parts[some].T, differ.T, strict=True):
+            able &= need[:, np.newaxis] <= has
+        found[some] = np.einsum("us,us->u", able, there[row[some]])
+    return found
+
+
+def _unlike_nodes(free: tuple[Ints, Ints, Ints], nodes: Ints, inside: Bools) -> tuple[Ints, Ints]:
+    """Return what is free on some nodes, alike ones once if many are, and how many of each kind are in each row.
+
+    In a cluster that is empty most are alike; in one that is full few have anything left.
+    """
+    every = np.column_stack(free)[nodes]
+    differ, alike = unlike(every)
+    if 2 * len(differ) > len(nodes):
+        return every, inside[:, nodes].astype(np.int64)
+    are = np.zeros((len(nodes), len(differ)))
+    are[np.arange(len(nodes)), alike] = 1
+    return differ, (inside[:, nodes].astype(np.float64) @ are).astype(np.int64)

@@ -14,11 +14,12 @@ from muri_opt.rounds.amounts import UNLIMITED, Amounts, Ints
 from muri_opt.rounds.free_capacity import FreeCapacity
 from muri_opt.rounds.stopping import look_at_clock
 from muri_opt.systems.capacity.free_capacity import occupy_entries
-from muri_opt.systems.capacity.room_sets import GPUS_ALONE, PartAmounts, RoomSets
+from muri_opt.systems.capacity.room_sets import GPUS_ALONE, RoomSets
 from muri_opt.systems.capacity.shares import flat
 from muri_opt.systems.joint.group_value import Group, Place
 from muri_opt.systems.joint.models import Models
 from muri_opt.systems.joint.plan_ways import PlanShape
+from muri_opt.systems.joint.plans_in_turn import PlansInTurn
 from muri_opt.systems.joint.quota_left import QuotaLeft
 from muri_opt.systems.joint.regions import Region, Regions
 from muri_opt.systems.joint.worth import Worth
@@ -62,10 +63,10 @@ def place_groups(
     homes = [(groups[at], gpus[at], home) for at in line if (home := stays[at][1]) is not None]
     if placing.all_stay(homes):  # they are first in the line
         line = line[len(homes) :]
+    placing.expect([groups[at][0] for at in line])
     for at in line:
         placing.place(groups[at], gpus[at], stays[at][1])
-    for job in placing.left_over(worth, among):
-        placing.place((job,), placing.free, None)
+    placing.place_left_over(worth, among)
     return placing.placed
 
 
@@ -82,6 +83,7 @@ def place_in_turn(
     """Return groups that are ``fixed``, and jobs alone in turn, each on so many GPUs, or fewer if it finds no more."""
     placing = _Placing(round_, models)
     placing.hold(fixed)
+    placing.expect([*given])
     for job, gpus in given.items():
         placing.place((job,), gpus, None)
     return placing.placed
@@ -97,13 +99,12 @@ class _Placing:
         self._kind_of: list[tuple[int, int]] = list(zip(amounts.c.tolist(), amounts.m.tolist(), strict=True))
         self._counts: dict[tuple[int, ...], list[int]] = {}
         """GPU counts by the models of a group, descending."""
-        self._reaches: dict[int | tuple[Region, ...], int] = {}
-        """How many GPUs the nodes of regions have, or those where jobs alone of a kind may start."""
+        self._reaches: dict[tuple[Region, ...], int] = {}
+        """How many GPUs the nodes of regions have in which groups may start."""
         self._unions: dict[tuple[Region, ...], Region] = {}
         self._full: set[Spot] = set()
         """Needs and regions of jobs for which no GPU is left there: it stays so, as room only shrinks."""
-        self._unfit: set[tuple[Sequence[PartAmounts], Region]] = set()
-        """Parts of plans for which a region has no room, likewise."""
+        self._plans = PlansInTurn(round_, models)
         self._quota = QuotaLeft(amounts)
         self._limited = self._quota.is_limited
         self._rooms = RoomSets(amounts.G.tolist(), amounts.C.tolist(), amounts.M.tolist())
@@ -117,11 +118,12 @@ class _Placing:
         """Return how many GPUs there are where a group may start, where that is not anywhere."""
         if not self._asked:
             return 0
-        of_group = self._regions.of_group
-        key = self._regions.kinds[group[0]] if len(group) == 1 else of_group(group)
-        if key not in self._reaches:
-            self._reaches[key] = sum([self._empty.room(GPUS_ALONE, region) for region in of_group(group)])
-        return self._reaches[key]
+        if len(group) == 1:
+            return self._regions.reach[self._regions.kinds[group[0]]]
+        regions = self._regions.of_group(group)
+        if regions not in self._reaches:
+            self._reaches[regions] = sum([self._empty.room(GPUS_ALONE, region) for region in regions])
+        return self._reaches[regions]
 
     def hardest(self, group: Group, gpus: int) -> tuple[bool, bool]:
         """Return what to sort groups by before their size: plans, and powers of two."""
@@ -176,6 +178,11 @@ class _Placing:
         left: list[list[int]] = free.left.tolist()
         return left
 
+    def expect(self, jobs: Sequence[int]) -> None:
+        """Say which jobs come next, in turn: those that run by plans are looked at together."""
+        if self._planned:
+            self._plans.expect([job for job in jobs if self._models.runs_by_plans(job)])
+
     def place(self, group: Group, most: int, here: Place | None) -> None:
         """Give a group a place of so many GPUs, or of fewer, if there is one."""
         look_at_clock()
@@ -218,22 +225,10 @@ class _Placing:
                 self._take_plan(job, here.way, shapes[here.way], nodes)
                 return
         most = min(most, self.free)
-        for number, shape in enumerate(shapes):
-            if self._may_have(job, shape.gpus, most):
-                found = self._fit_plan(job, shape)
-                if found is not None:
-                    self._take_plan(job, number, shape, found)
-                    return
-
-    def _fit_plan(self, job: int, shape: PlanShape) -> list[int] | None:
-        for region in self._regions.of_plan(job, shape.types):
-            if (shape.parts, region) in self._unfit:
-                continue
-            parts = self._rooms.fit_parts(shape.parts, region)
-            if parts is not None:
-                return [node for node, _ in parts]
-            self._unfit.add((shape.parts, region))
-        return None
+        found = self._plans.fit(self._rooms, job, lambda gpus: self._may_have(job, gpus, most))
+        if found is not None:
+            number, nodes = found
+            self._take_plan(job, number, shapes[number], nodes)
 
     def _take_plan(self, job: int, number: int, shape: PlanShape, nodes: Sequence[int]) -> None:
         self._rooms.take_parts(shape.parts, nodes)
@@ -279,8 +274,8 @@ class _Placing:
         self.free -= size
         self.placed[group] = place
 
-    def left_over(self, worth: Worth, among: frozenset[int] | None) -> Iterator[int]:
-        """Yield the jobs without a place while GPUs are free, those of the most value for a GPU first."""
+    def place_left_over(self, worth: Worth, among: frozenset[int] | None) -> None:
+        """Place jobs without a place while GPUs are free, those of the most value for a GPU first."""
         if not self.free:
             return
         placed = {job for group in self.placed for job in group}
@@ -289,11 +284,14 @@ class _Placing:
         period = self._models.period[self._models.kind[jobs]].astype(np.float64)
         cost = np.where(period > 0, period * np.arange(period.shape[1]), np.inf)
         density = worth.new[jobs].astype(np.float64) / cost.min(axis=1, initial=np.inf)
-        for at in np.lexsort((jobs, -density)).tolist():
+        line = [jobs[at] for at in np.lexsort((jobs, -density)).tolist() if density[at] > 0]
+        self.expect(line)
+        least: list[int] = self._models.least[self._models.kind[line]].tolist()
+        for job, fewest in zip(line, least, strict=True):
             if not self.free:
                 return
-            if density[at] > 0:
-                yield jobs[at]
+            if fewest <= self.free:
+                self.place((job,), self.free, None)
 
     def _with_room(self, jobs: list[int]) -> list[int]:
         """Return the jobs for which there may be a GPU within quotas, and somewhere, with what they need besides."""

@@ -10,9 +10,10 @@ from typing import Final
 import numpy as np
 
 from muri_opt.rounds import Job, Plan
+from muri_opt.rounds.quantities import MIB_PER_GIB, MILLI_PER_CPU
 from muri_opt.systems.joint.model_rows import NO_STAGES, STAGES, Bools, cut
 from muri_opt.systems.joint.plan_ways import PER_SECOND, PlanShape, RankedPlans
-from muri_opt.systems.plans.plan_parts import needs_with_a_gpu, plan_entry
+from muri_opt.systems.plans.plan_parts import Part, needs_with_a_gpu, plan_entry
 from muri_opt.systems.whole_quotients import MOST_QUOTIENT, Floats, Ints, quotient_up
 
 _DIGITS: Final = 53
@@ -72,7 +73,31 @@ def _shapes(jobs: Sequence[Job], plans: Sequence[Plan], job: Ints) -> tuple[Ints
         if most > 1:
             number = np.unique(number * most + own, return_inverse=True)[1]
     _, first = np.unique(number, return_index=True)
-    return number, [PlanShape.of(plan_entry(0, plans[at], *needs[job[at]])) for at in first.tolist()]
+    differ, with_a_gpu = [plans[at] for at in first.tolist()], np.array(needs, dtype=np.int64)[job[first]]
+    return number, _shapes_of_each(differ, with_a_gpu)
+
+
+def _shapes_of_each(plans: Sequence[Plan], needs: Ints) -> list[PlanShape]:
+    """Return the shapes of plans whose jobs need so many milli-CPUs and MiB with each GPU.
+
+    What parts take that are all of one size is worked out at once.
+    """
+    gpus, nodes = np.array([(plan.gpus, plan.nodes) for plan in plans], dtype=np.int64).T
+    cpus = _amounts([plan.cpus for plan in plans], MILLI_PER_CPU, gpus * needs[:, 0])
+    memory = _amounts([plan.memory_gib for plan in plans], MIB_PER_GIB, gpus * needs[:, 1])
+    parts = map(Part, *((-(-has // nodes)).tolist() for has in (gpus, cpus, memory)))
+    shapes = [PlanShape(plan.gpus, (part,) * plan.nodes, plan.types) for plan, part in zip(plans, parts, strict=True)]
+    for at in np.flatnonzero(gpus % nodes).tolist():
+        shapes[at] = PlanShape.of(plan_entry(0, plans[at], *needs[at].tolist()))
+    return shapes
+
+
+def _amounts(said: Sequence[float | None], units: int, unsaid: Ints) -> Ints:
+    """Return amounts of plans in whole units, and what they have that do not say it."""
+    if all(one is None for one in said):
+        return unsaid
+    told = np.array(said, dtype=np.float64)
+    return np.where(np.isnan(told), unsaid, np.rint(np.nan_to_num(told * units)).astype(np.int64))
 
 
 def _numbered(said: Sequence[Hashable]) -> tuple[list[int], int]:

@@ -30,13 +30,14 @@ _LESS = 0.001
 class Regions:
     """Regions of jobs: job j is of kind ``kind[j]``, and kind k may start in ``of_kind[k]``, which do not overlap.
 
-    ``inside[k]`` says which nodes are in one of them, and ``types`` has the nodes of each GPU type. Groups that go on
-    as they are may do so wherever they are.
+    ``inside[k]`` says which nodes are in one of them, ``reach[k]`` how many GPUs these have. ``types`` has the nodes of
+    each GPU type. Groups that go on as they are may do so wherever they are.
     """
 
     kind: Ints
     of_kind: tuple[tuple[Region, ...], ...]
     inside: NDArray[np.bool_]
+    reach: list[int]
     types: dict[str | None, Region]
     known: dict[frozenset[int], tuple[Region, ...]] = field(default_factory=dict)
 
@@ -139,11 +140,13 @@ def _regions(round_: Round) -> Regions:
     if sets is None:
         everywhere = np.ones((1, len(round_.cluster.nodes)), dtype=np.bool_)
         kind = np.zeros(len(round_.jobs), dtype=np.int64)
-        return Regions(kind=kind, of_kind=((EVERY_NODE,),), inside=everywhere, types=types)
+        reach = [round_.cluster.total_gpus]
+        return Regions(kind=kind, of_kind=((EVERY_NODE,),), inside=everywhere, reach=reach, types=types)
     each = {id(nodes): nodes for demand in sets.demands for nodes in demand.sets}
     inside = np.zeros((len(each), len(round_.cluster.nodes)), dtype=np.bool_)
     for row, nodes in zip(inside, each.values(), strict=True):
         row[nodes] = True
     known = dict(zip(each, bits_of_each(inside), strict=True))
     of_kind = tuple(tuple([known[id(nodes)] for nodes in demand.sets]) for demand in sets.demands)
-    return Regions(kind=sets.kind, of_kind=of_kind, inside=sets.inside, types=types)
+    reach = (sets.inside @ round_.amounts.G).tolist()
+    return Regions(kind=sets.kind, of_kind=of_kind, inside=sets.inside, reach=reach, types=types)
