@@ -9,6 +9,7 @@ from typing import Final
 import msgspec
 
 from muri_opt.rounds import Decision, Limits, Round, after
+from muri_opt.solve.explaining import explain
 from muri_opt.solve.search import Search
 from muri_opt.verify import completed
 
@@ -53,4 +54,5 @@ def _take(search: Search, found: Decision) -> bool:
     search.stats = msgspec.structs.replace(search.stats, changes_bound=None)  # it was of answers of the value before
     search.believed(value)
     search.end(search.termination)
+    explain(search)
     return True

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Final
 
@@ -12,12 +12,15 @@ from muri_opt.errors import InputError
 from muri_opt.rounds import Assignment, Decision
 from muri_opt.rounds.change_costs import change_cost, cost_of_all
 from muri_opt.rounds.sharing_now import on_same_gpus
+from muri_opt.solve.explaining import explain
 from muri_opt.solve.search import Search
 from muri_opt.solve.timed import CHECKING
 from muri_opt.verify import completed
 
 MOST_CHECKS: Final = 4_000
 """Changed jobs times jobs up to which changes are undone one by one: each is a check of the whole answer."""
+MOST_STARTS: Final = 4
+"""Starts that are tried to be left out, one at a time, so that a running job goes on in their place."""
 UNDOING: Final = 2 * CHECKING
 """Seconds for each job that undoing a change may take where none was undone yet: two checks, one to complete it."""
 
@@ -32,7 +35,8 @@ def undo_needless_changes(search: Search) -> None:
         _in_time(search, "undo many", partial(_undo_many, search))
     while changed := _changed(search):
         if not any(_in_time(search, "undo", partial(_undo, search, kept)) for kept in changed):
-            return
+            break
+    explain(search)
 
 
 def _changed(search: Search) -> list[Assignment]:
@@ -73,12 +77,30 @@ def _undo_many(search: Search) -> bool:
 
 
 def _undo(search: Search, kept: Assignment) -> bool:
-    """Let jobs go on as they are if the rules and the value allow it; return whether they do."""
+    """Let jobs go on as they are if the rules and the value allow it, beside all others or in the place of one start.
+
+    Return whether they do.
+    """
     before = search.decision
     rest = None if before is None else _without(before, frozenset(kept.jobs))
     if rest is None:
         return False
-    return _take(search, completed(search.round_, search.rules, Decision(assignments=(*rest, kept))))
+    others = (tuple(one for one in rest if one is not start) for start in _starts_there(search, kept, rest))
+    return any(
+        _take(search, completed(search.round_, search.rules, Decision(assignments=(*some, kept))))
+        for some in (rest, *others)
+    )
+
+
+def _starts_there(search: Search, kept: Assignment, rest: Sequence[Assignment]) -> list[Assignment]:
+    """Return those that begin to run on the nodes of running jobs, a few of them, the largest first."""
+    jobs, index = search.round_.jobs, search.round_.job_index
+    starts = [
+        one
+        for one in rest
+        if not kept.gpus.keys().isdisjoint(one.gpus) and all(jobs[index[job]].state == "waiting" for job in one.jobs)
+    ]
+    return sorted(starts, key=lambda one: -sum(one.gpus.values()))[:MOST_STARTS]
 
 
 def _take(search: Search, decision: Decision) -> bool:

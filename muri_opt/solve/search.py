@@ -32,6 +32,7 @@ from muri_opt.solve.timed import SIZING
 from muri_opt.solve.watching import tell
 from muri_opt.systems import has_program, unit_of
 from muri_opt.verify import Audit, enumerable_optimum
+from muri_opt.verify.chapter import UNSAID
 
 if TYPE_CHECKING:
     from muri_opt.systems.capacity.set_apart import SetApart
@@ -180,7 +181,9 @@ class Search(FirstAnswer):
 
     def _checked(self) -> Result:
         round_ = self.round_ if self.apart is None else self.apart.whole
-        decision = self.decision if self.apart is None or self.decision is None else self.apart.joined(self.decision)
+        decision = self.decision
+        if decision is not None and self.apart is not None:
+            decision = self._whole(decision, self.apart)
         made = None if decision is None else self.changes_of(round_, decision)
         if made is not None:
             self.stats = msgspec.structs.replace(self.stats, changes_cost=cost_of_all(round_, made))
@@ -202,6 +205,11 @@ class Search(FirstAnswer):
         )
         audit = self.audit if self.apart is None else Audit(round_, self.rules)
         return msgspec.structs.replace(draft, certificate=audit.certificate(draft, seek_bound=self.bound_in_time))
+
+    def _whole(self, decision: Decision, apart: SetApart) -> Decision:
+        """Return a decision of the rest as one of the whole round, with the policy's reasons where it told some."""
+        told = all(wait.detail != UNSAID for wait in decision.waiting)
+        return self.policy.joined(apart, decision) if told else apart.joined(decision)
 
     def _optimise(self, backend: str) -> Answer:
         tell(backend, self.value, self.bound)

@@ -6,6 +6,7 @@ keeps the rules is for the verifier to say.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
@@ -42,10 +43,11 @@ def changes_anybody(round_: Round, decision: Decision) -> bool:
 
 
 def simple_decisions(policy: Policy, round_: Round) -> Iterator[Decision]:
-    """Yield decisions that stop and move nobody, the fuller one first; who waits, and CPUs, may be left out.
+    """Yield decisions that move nobody, the fuller one first; who waits, and CPUs, may be left out.
 
     That of the policy comes first, if it knows one. Otherwise those that wait start as the policy says, each whole
-    where it fits best of what it asks for. Nobody starts where tenants have quotas of GPU types.
+    where it fits best of what it asks for. Nobody starts where tenants have quotas of GPU types. Where tenants have
+    more than their quotas, as after one was lowered, what goes on in the last decision is within them.
     """
     beside = policy.beside(round_)
     if beside is not None:
@@ -54,9 +56,35 @@ def simple_decisions(policy: Policy, round_: Round) -> Iterator[Decision]:
         kept = policy.as_it_is(round_, on_same_gpus(round_))
     except InputError:  # something runs that the policy could not have started
         return
-    if beside is None and _KNOWN_FIELDS.issuperset(round_.used_fields):
-        yield Decision(assignments=(*kept, *_started(policy, round_, kept)))
-    yield Decision(assignments=kept)
+    starts = beside is None and _KNOWN_FIELDS.issuperset(round_.used_fields)
+    within = _within_quotas(round_, kept)
+    for some in (kept,) if len(within) == len(kept) else (kept, within):
+        if starts:
+            yield Decision(assignments=(*some, *_started(policy, round_, some)))
+        yield Decision(assignments=some)
+
+
+def _within_quotas(round_: Round, kept: tuple[Assignment, ...]) -> tuple[Assignment, ...]:
+    """Return those that go on within quotas: who may not be stopped, then by priority, then in turn of submission."""
+    free, index, jobs = FreeCapacity(round_.amounts), round_.job_index, round_.jobs
+    tenants = round_.amounts.tenant.tolist()
+
+    def turn(at: int) -> tuple[bool, int, float, int]:
+        members = [jobs[index[name]] for name in kept[at].jobs]
+        first = min([job.submitted or 0.0 for job in members])
+        return not any(job.stays for job in members), -max([job.priority for job in members]), first, at
+
+    within = list[int]()
+    for at in sorted(range(len(kept)), key=turn):
+        one = kept[at]
+        gpus = sum(one.gpus.values())
+        asked = Counter([tenants[index[name]] for name in one.jobs])
+        if turn(at)[0] and not all(free.has_quota(tenant, gpus * many) for tenant, many in asked.items()):
+            continue
+        for tenant, many in asked.items():
+            free.charge(tenant, gpus * many)
+        within.append(at)
+    return tuple([kept[at] for at in sorted(within)])
 
 
 def without_wrong_starts(round_: Round, decision: Decision, breaches: Sequence[Violation]) -> Decision:
@@ -103,7 +131,7 @@ def _left_beside(round_: Round, kept: tuple[Assignment, ...]) -> FreeCapacity:
     """Return what nodes and quotas have beside those that are kept."""
     amounts, index = round_.amounts, round_.job_index
     free, nodes = FreeCapacity(amounts), round_.cluster.node_index
-    cpus, memory, tenants, asks = amounts.c.tolist(), amounts.m.tolist(), amounts.tenant.tolist(), amounts.g.tolist()
+    cpus, memory, tenants = amounts.c.tolist(), amounts.m.tolist(), amounts.tenant.tolist()
     taken = list[tuple[int, int, int, int]]()
     for one in kept:
         members = [index[name] for name in one.jobs]
@@ -113,7 +141,7 @@ def _left_beside(round_: Round, kept: tuple[Assignment, ...]) -> FreeCapacity:
         for name, gpus in one.gpus.items():
             taken.append((nodes[name], gpus, gpus * milli, gpus * mib))
         for place in members:
-            free.charge(tenants[place], asks[place])
+            free.charge(tenants[place], sum(one.gpus.values()))
     node, *parts_taken = np.array(taken, dtype=np.int64).reshape(-1, 4).T
     for has, part in zip((free.gpus, free.cpus, free.memory), parts_taken, strict=True):
         np.subtract.at(has, node, part)

@@ -163,9 +163,21 @@ class Policy(ABC):
         """
         return decision
 
+    def explained(self, round_: Round, decision: Decision) -> Decision:
+        """Return a decision with the reasons that the policy's own tells those who wait; by default it is as it is.
+
+        A search asks for it that has changed a decision, so that it leaves out why others wait.
+        """
+        return decision
+
     def set_apart(self, round_: Round) -> SetApart | None:
         """Return the round in two parts where some of it is not the policy's to decide; ``None``: all of it is."""
         return None
+
+    def joined(self, apart: SetApart, decision: Decision) -> Decision:
+        """Return a decision of the rest of a round as one of the whole, with the reasons that hold there, if any."""
+        whole = apart.joined(decision)
+        return self.explained(apart.whole, whole) if decision.waiting else whole
 
     def decided_part(self, round_: Round) -> Round:
         """Return the part of a round that the policy and its exact program decide."""

@@ -205,7 +205,7 @@ class Chapter(ABC):
         else:
             silent = [job for job in self.jobs if job not in decision.running]
             waiting = tuple(
-                Waiting(job=job, reason=WaitingReason.PRIORITY, detail=_UNSAID, remedy=_NO_REMEDY) for job in silent
+                Waiting(job=job, reason=WaitingReason.PRIORITY, detail=UNSAID, remedy=_NO_REMEDY) for job in silent
             )
             whole = Decision(assignments=assignments, waiting=waiting)
             kept = not self.breaches(whole)
@@ -252,7 +252,7 @@ class Chapter(ABC):
         return {node: gpus * milli / 1000 for node, gpus in assignment.gpus.items()} if milli else {}
 
 
-_UNSAID = "the policy does not say"
+UNSAID = "the policy does not say"
 _NO_REMEDY = "none was given"
 
 

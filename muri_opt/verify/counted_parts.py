@@ -13,6 +13,7 @@ from muri_opt.rounds import Round
 from muri_opt.rounds.memoise import recalled
 from muri_opt.verify.amounts import CountedRooms, Need, Room, empty_rooms, sizes_of, whole
 from muri_opt.verify.demands import Asked
+from muri_opt.verify.open_nodes import Parts
 
 
 class _Part(NamedTuple):
@@ -35,6 +36,10 @@ class CountedParts:
         self._kind = np.array([numbers[room] for room in rooms], dtype=np.int64)
         self._of_node = rooms
         self._known: dict[int, _Part] = {}
+        self._same: dict[bytes, CountedRooms] = {}
+        """Counted rooms of parts by how many nodes of each room they have: most racks are alike."""
+        self._unlike: dict[int, tuple[Parts, list[_Part]]] = {}
+        """Those parts of jobs that differ in their counted rooms, by the identity of all, which are kept."""
 
     def holding(self, asked: Asked, need: Need) -> list[Counter[int]]:
         """Return how many nodes of each part hold so many GPUs of a job, of any size, by that number."""
@@ -42,7 +47,8 @@ class CountedParts:
 
     def node_count(self, asked: Asked, need: Need) -> int | None:
         """Return on how few nodes a job could start, or ``None``."""
-        found = (asked.nodes_among(each, need.gpus) for each in self.holding(asked, need))
+        every = self._differing(asked.parts)
+        found = (asked.nodes_among(part.rooms.holding(need), need.gpus) for part in every)
         return min((number for number in found if number is not None), default=None)
 
     def can_start(self, asked: Asked, need: Need) -> bool:
@@ -52,7 +58,7 @@ class CountedParts:
         """
         if asked.shaped(need.gpus):
             return self.node_count(asked, need) is not None
-        return any(self._of(part).rooms.together(need) >= need.gpus for part in asked.parts)
+        return any(part.rooms.together(need) >= need.gpus for part in self._differing(asked.parts))
 
     def node_count_with(
         self, asked: Asked, need: Need, changed: Mapping[int, Room], added: Sequence[Room]
@@ -60,13 +66,18 @@ class CountedParts:
         """Return the same where some nodes, by their positions, have other rooms, and the job may use further ones."""
         any_size, counts = whole(need), list[int]()
         further = Counter([room.holds(any_size) for room in added])
+        seen = set[int]()
         for part in asked.parts or ((),):
-            holding = self._of(part).rooms.holding(need) + further
-            for node, room in changed.items():
-                place = bisect_left(part, node)  # nodes of a part are in their order
-                if place < len(part) and part[place] == node:
-                    holding[self._of_node[node].holds(any_size)] -= 1
-                    holding[room.holds(any_size)] += 1
+            rooms = self._of(part).rooms
+            here = [node for node in changed if _has(part, node)]
+            if not here:
+                if id(rooms) in seen:
+                    continue
+                seen.add(id(rooms))
+            holding = rooms.holding(need) + further
+            for node in here:
+                holding[self._of_node[node].holds(any_size)] -= 1
+                holding[changed[node].holds(any_size)] += 1
             found = asked.nodes_among(holding, need.gpus)
             counts += [] if found is None else [found]
         return min(counts, default=None)
@@ -75,13 +86,30 @@ class CountedParts:
         """Return the GPUs of all parts where a job may start."""
         return sum([self._of(part).gpus for part in asked.parts])
 
+    def _differing(self, parts: Parts) -> list[_Part]:
+        """Return one of the parts for each of their counted rooms that differ."""
+        known = self._unlike.get(id(parts))
+        if known is None:
+            unlike = {id(part.rooms): part for part in map(self._of, parts)}
+            known = self._unlike[id(parts)] = parts, [*unlike.values()]
+        return known[1]
+
     def _of(self, part: tuple[int, ...]) -> _Part:
         known = self._known.get(id(part))
         if known is None:
             nodes = np.bincount(self._kind[[*part]], minlength=len(self._rooms))
-            rooms = CountedRooms.of_some(self._rooms, self._sizes, nodes)
+            counts = nodes.tobytes()
+            rooms = self._same.get(counts)
+            if rooms is None:
+                rooms = self._same[counts] = CountedRooms.of_some(self._rooms, self._sizes, nodes)
             known = self._known[id(part)] = _Part(part, rooms, int(nodes @ self._sizes[:, 0]))
         return known
+
+
+def _has(part: tuple[int, ...], node: int) -> bool:
+    """Return whether a node is among those of a part, which are in their order."""
+    place = bisect_left(part, node)
+    return place < len(part) and part[place] == node
 
 
 @recalled

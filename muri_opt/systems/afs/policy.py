@@ -140,7 +140,7 @@ class ElasticPolicy(Policy):
         self.check(round_)
         apart = self.set_apart(round_)
         if apart is not None:
-            return apart.joined(self.decide(apart.rest, seed))
+            return self.joined(apart, self.decide(apart.rest, seed))
         total = round_.cluster.total_gpus
         curves, sizes = Curves.of(round_.jobs, total), share_sizes(round_.cluster, self.packing)
         demand = Demand(
@@ -157,6 +157,16 @@ class ElasticPolicy(Policy):
         if not whole and len(round_.jobs) * len(round_.cluster.nodes) <= MOST_LOOKED_AT:
             parts = still_parts(round_, lambda then: self._pooled(then, demand, sizes, seed)[0])
         return pooled_decision(round_, curves, parts)
+
+    def explained(self, round_: Round, decision: Decision) -> Decision:
+        """Return a decision with the reasons for which others wait beside its shares."""
+        index, nodes = round_.job_index, round_.cluster.node_index
+        curves, shares = Curves.of(round_.jobs, round_.cluster.total_gpus), dict[int, Ints]()
+        for one in decision.assignments:
+            share = shares[index[one.jobs[0]]] = np.zeros(len(nodes), dtype=np.int64)
+            for node, gpus in one.gpus.items():
+                share[nodes[node]] = gpus
+        return Decision(assignments=decision.assignments, waiting=share_decision(round_, curves, shares).waiting)
 
     def _times(self, round_: Round, curves: Curves) -> Ints:
         """Return how long each job takes with each number of GPUs; forever where the rule does not know."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final, NamedTuple
 
@@ -25,7 +25,7 @@ _BESIDE_NODES: Final = SHAPES | (STATES - {"node.state"}) | {"job.within"}
 """Fields that ask for more than certain nodes."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Demand:
     """What gangs of one kind ask of nodes: all GPUs on nodes of one of the ``sets``, which have none in common.
 
@@ -49,6 +49,19 @@ class Demand:
     def simple(self) -> bool:
         """Whether all that is asked are certain nodes."""
         return len(self.sets) == 1 and not self.shaped
+
+    @cached_property
+    def nearby(self) -> Demand | None:
+        """The same inside the parts where a gang prefers to be; ``None`` where it prefers none."""
+        return replace(self, sets=self.near, near=()) if self.near else None
+
+    @cached_property
+    def table(self) -> Ints:
+        """The nodes of each set in a row, with -1 behind those of a smaller set."""
+        found = np.full((len(self.sets), max(map(len, self.sets), default=0)), -1, dtype=np.int64)
+        for row, nodes in zip(found, self.sets, strict=True):
+            row[: len(nodes)] = nodes
+        return found
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

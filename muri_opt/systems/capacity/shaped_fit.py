@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from typing import Final
 
 import numpy as np
 
@@ -10,6 +10,9 @@ from muri_opt.rounds.amounts import Ints
 from muri_opt.rounds.shape import NodeRange
 from muri_opt.systems.capacity.node_fit import best_fit, nodes_needed
 from muri_opt.systems.capacity.node_sets import Demand
+
+NEVER: Final = np.iinfo(np.int64).max
+"""Nodes that a gang would need where it does not fit."""
 
 
 def fit_in_sets(room: Ints, gpus: int, demand: Demand, limit: int | None = None) -> Ints | None:
@@ -19,26 +22,65 @@ def fit_in_sets(room: Ints, gpus: int, demand: Demand, limit: int | None = None)
     Of several sets it goes to one where it needs the fewest nodes, and of those to the one with the least room.
     """
     most = min((number for number in (demand.most, limit) if number is not None), default=None)
-    best: tuple[int, int] | None = None
-    share: Ints | None = None
-    for nodes in demand.sets:
-        here = room[nodes]
-        total = int(here.sum())
-        if total < gpus:  # of many sets most are full
-            continue
-        found = shaped_fit(here, gpus, demand.least, most, even=demand.even)
-        if found is None:
-            continue
-        key = int(np.count_nonzero(found)), total
-        if best is None or key < best:
-            best, share = key, np.zeros_like(room)
-            share[nodes] = found
+    nodes = demand.sets[0] if len(demand.sets) == 1 else _best_set(room, gpus, demand, most)
+    if nodes is None:
+        return None
+    here = room[nodes]
+    found = None if int(here.sum()) < gpus else shaped_fit(here, gpus, demand.least, most, even=demand.even)
+    if found is None:
+        return None
+    share = np.zeros_like(room)
+    share[nodes] = found
     return share
+
+
+def _best_set(room: Ints, gpus: int, demand: Demand, most: int | None) -> Ints | None:
+    """Return the set in which a gang needs the fewest nodes, of these that with the least room, all looked at at once.
+
+    ``None`` where it fits in none.
+    """
+    if not demand.sets:
+        return None
+    here = rooms_in_sets(room, demand)
+    count = node_counts(here, gpus, demand, most)
+    best = np.lexsort((here.sum(axis=1), count))[0]
+    return None if count[best] == NEVER else demand.sets[best]
+
+
+def rooms_in_sets(room: Ints, demand: Demand) -> Ints:
+    """Return the room of the nodes of each set in a row, with 0 behind those of a smaller set."""
+    return np.append(np.maximum(room, 0), 0)[demand.table]
+
+
+def node_counts(here: Ints, gpus: int, demand: Demand, most: int | None) -> Ints:
+    """Return on how few nodes of each set a gang could be, on so many at ``most``; :data:`NEVER` where it does not fit.
+
+    ``here`` is the room of the nodes of each set, as :func:`rooms_in_sets` returns it.
+    """
+    if demand.even:
+        count = _even_counts(here, gpus, demand.least, most)
+    else:
+        reach = np.cumsum(np.sort(here, axis=1)[:, ::-1], axis=1)
+        count = np.maximum(demand.least, 1 + (reach < gpus).sum(axis=1))
+        sizes = (demand.table >= 0).sum(axis=1)
+        largest = np.minimum(sizes, gpus if most is None else min(gpus, most))
+        count[(count > largest) | ((here > 0).sum(axis=1) < count)] = NEVER
+    count[here.sum(axis=1) < gpus] = NEVER
+    return count
+
+
+def _even_counts(here: Ints, gpus: int, least: int, most: int | None) -> Ints:
+    """Return on how few nodes of each set, which are the rows, there is room for equal parts."""
+    found = np.full(len(here), NEVER, dtype=np.int64)
+    if most is None or most >= least:
+        for count in reversed([*NodeRange(least=least, most=most).counts(gpus, even=True)]):
+            found[(here >= gpus // count).sum(axis=1) >= count] = count
+    return found
 
 
 def fit_near_first(room: Ints, gpus: int, demand: Demand, limit: int | None = None) -> Ints | None:
     """Return what :func:`fit_in_sets` does, inside one of the parts that the gang prefers if it fits there."""
-    near = fit_in_sets(room, gpus, replace(demand, sets=demand.near), limit) if demand.near else None
+    near = None if demand.nearby is None else fit_in_sets(room, gpus, demand.nearby, limit)
     return fit_in_sets(room, gpus, demand, limit) if near is None else near
 
 

@@ -20,12 +20,13 @@ from muri_opt.systems.capacity.set_apart import Groups, SetApart, set_apart
 from muri_opt.systems.gangs.gpu_seconds import GpuSecondsList
 from muri_opt.systems.joint.by_priority import deciding
 from muri_opt.systems.joint.decision import joint_decision
+from muri_opt.systems.joint.group_value import Group, Place
 from muri_opt.systems.joint.kept import kept_as_they_are, kept_assignments
 from muri_opt.systems.joint.models import models_of
 from muri_opt.systems.joint.offers import Offers
 from muri_opt.systems.joint.rules import NO_SAMPLES, POWERS, USUAL, JointRules
 from muri_opt.systems.joint.sizes import best_sizes
-from muri_opt.systems.joint.state import Case
+from muri_opt.systems.joint.state import Case, home_of
 from muri_opt.systems.joint.worth import worth_of
 from muri_opt.systems.policy import Allowed, Policy, Rules, Span
 
@@ -152,6 +153,18 @@ class JointPolicy(Policy):
         rules = JointRules.of(self.rules)
         return kept_assignments(round_, models_of(round_, rules), rules, tuple(groups))
 
+    def explained(self, round_: Round, decision: Decision) -> Decision:
+        """Return a decision with the reasons for which others wait beside its groups."""
+        rules, index = JointRules.of(self.rules), round_.job_index
+        models, placed = models_of(round_, rules), dict[Group, Place]()
+        for one in decision.assignments:
+            group = tuple(sorted([index[job] for job in one.jobs]))
+            place = home_of(round_, models, group[0], tuple(one.gpus.items()), one.plan)
+            if place is None:
+                return decision
+            placed[group] = place
+        return Decision(assignments=decision.assignments, waiting=joint_decision(round_, models, rules, placed).waiting)
+
     def starting(self, round_: Round, gpus: int) -> Sequence[tuple[int, int]]:
         """Return the jobs alone that are worth most on so many GPUs, those worth most for a GPU first."""
         rules = JointRules.of(self.rules)
@@ -184,7 +197,7 @@ class JointPolicy(Policy):
         self.check(round_)
         apart = self.set_apart(round_)
         if apart is not None:
-            return apart.joined(self.decide_within(apart.rest, seed, budget))
+            return self.joined(apart, self.decide_within(apart.rest, seed, budget))
         rules = JointRules.of(self.rules)
         models = models_of(round_, rules)
         worth = worth_of(round_, models, rules)

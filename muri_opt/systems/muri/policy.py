@@ -237,7 +237,7 @@ class MuriPolicy(Policy):
         self.check(round_)
         apart = self.set_apart(round_)
         if apart is not None:
-            return apart.joined(self.decide_within(apart.rest, seed, budget))
+            return self.joined(apart, self.decide_within(apart.rest, seed, budget))
         hurries = budget.limits.seconds is not None
         return _decided(self, round_, last_within(self._deciding(round_, hurries=hurries), budget))
 
@@ -261,12 +261,18 @@ class MuriPolicy(Policy):
             return decision
         return self.decision(round_, self._keeping(round_, placed_in(round_, decision)).undone())
 
+    def explained(self, round_: Round, decision: Decision) -> Decision:
+        """Return a decision with the reasons for which others wait beside its groups."""
+        return Decision(
+            assignments=decision.assignments, waiting=self.decision(round_, placed_in(round_, decision)).waiting
+        )
+
     def unchanged(self, round_: Round) -> Decision | None:
         """Return the decision that keeps all running groups as they are, with whoever fits beside them alone."""
         apart = self.set_apart(round_)
         if apart is not None:
             rest = self.unchanged(apart.rest)
-            return None if rest is None else apart.joined(rest)
+            return None if rest is None else self.joined(apart, rest)
         return _decided(self, round_, _unchanged(self, round_)) if self._still(round_) else None
 
     def unchanged_may_reach(self, round_: Round, value: int) -> bool:

@@ -11,7 +11,7 @@ from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import UNLIMITED, Amounts, Ints
 from muri_opt.systems.capacity.jobs_on_nodes import JobsOnNodes
 from muri_opt.systems.capacity.node_sets import Demand as NodeDemand
-from muri_opt.systems.capacity.shaped_fit import only_where, shaped_fit
+from muri_opt.systems.capacity.shaped_fit import NEVER as NOWHERE, node_counts, only_where, rooms_in_sets, shaped_fit
 from muri_opt.systems.philly.job_status import Held, JobStatus
 from muri_opt.systems.philly.locality import TOGETHER
 from muri_opt.systems.philly.quota_tree import QuotaTree
@@ -223,16 +223,15 @@ def _find_in_sets(state: ClusterState, job: int, level: int, room: Ints, demand:
     least in use.
     """
     locality, gpus, busy = state.status.locality, int(state.amounts.g[job]), _busy(state)
-    near, most = bool(locality.in_rack[job]), int(room.max(initial=0))
-    tried = demand.sets if level > 1 or not near else ()
-    if near:
-        tried = (*locality.near[state.status.kind(job)].sets, *tried)
+    tried: list[Ints] = []
+    if locality.in_rack[job]:
+        tried = _closest_sets(room, gpus, locality.near[state.status.kind(job)])
+    if not tried and (level > 1 or not locality.in_rack[job]):
+        tried = [*demand.sets]
     best: tuple[tuple[int, ...], Held] | None = None
     for nodes in tried:
-        if len(nodes) * most < gpus or room[nodes].sum() < gpus:
-            continue
         share = shaped_fit(room[nodes], gpus, demand.least, demand.most, even=demand.even)
-        if share is None:
+        if share is None or room[nodes].sum() < gpus:
             continue
         used = nodes[share > 0]
         spread = locality.spread(job, used)
@@ -240,6 +239,22 @@ def _find_in_sets(state: ClusterState, job: int, level: int, room: Ints, demand:
         if spread <= level and (best is None or key < best[0]):
             best = key, dict(zip(used.tolist(), share[share > 0].tolist(), strict=True))
     return None if best is None else best[1]
+
+
+def _closest_sets(room: Ints, gpus: int, near: NodeDemand) -> list[Ints]:
+    """Return the sets of nodes of one rack where a gang is on the fewest nodes; of those for one node the tightest."""
+    if not near.sets:
+        return []
+    here = rooms_in_sets(room, near)
+    count = node_counts(here, gpus, near, near.most)
+    fewest = int(count.min())
+    if fewest == NOWHERE:
+        return []
+    best = np.flatnonzero(count == fewest)
+    if fewest == 1:
+        tightest = np.where(here[best] >= gpus, here[best], NOWHERE).min(axis=1)
+        best = best[tightest == tightest.min()]
+    return [near.sets[place] for place in best.tolist()]
 
 
 def _busy(state: ClusterState) -> Ints:

@@ -119,7 +119,7 @@ class PlanPolicy(Policy):
         self.check_honoured(round_)
         apart = self.set_apart(round_)
         if apart is not None:
-            return apart.joined(self._decided(apart.rest, seed, deadline))
+            return self.joined(apart, self._decided(apart.rest, seed, deadline))
         options = PlanOptions.of(round_, self.plan_rules)
         pays = self.restarts != "ignore" and (bool(options.homes) or self.goes_by_plan)
         chosen = paying(self, round_, options, seed, deadline) if pays else self.choose(round_, options, seed, deadline)

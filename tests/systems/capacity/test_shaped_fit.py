@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import product
+from itertools import pairwise, product
 
 import numpy as np
 from hypothesis import given, strategies as st
@@ -56,3 +56,39 @@ def test_sets_are_apart_by_type_and_unit_and_plain_rounds_have_none() -> None:
         [],
     ]
     assert node_sets(Round(cluster=Cluster(nodes=tuple(nodes)), jobs=jobs[:1])) is None
+
+
+def set_by_set(room: np.ndarray, gpus: int, demand: Demand, most: int | None) -> np.ndarray | None:
+    """Return the best share by a look at each set in turn."""
+    found = []
+    for place, nodes in enumerate(demand.sets):
+        share = shaped_fit(room[nodes], gpus, demand.least, most, even=demand.even)
+        if share is not None and room[nodes].sum() >= gpus:
+            found.append((np.count_nonzero(share), room[nodes].sum(), place, share))
+    if not found:
+        return None
+    *_, place, share = min(found, key=lambda one: one[:3])
+    whole = np.zeros_like(room)
+    whole[demand.sets[place]] = share
+    return whole
+
+
+@given(
+    st.lists(st.lists(st.integers(-1, 5), min_size=1, max_size=5), min_size=0, max_size=6),
+    st.integers(1, 12),
+    st.integers(1, 3),
+    st.none() | st.integers(1, 4),
+    st.booleans(),
+)
+def test_many_sets_together_give_what_each_in_turn_does(
+    rooms: list[list[int]], gpus: int, least: int, most: int | None, even: bool
+) -> None:
+    room = np.maximum(np.array([has for own in rooms for has in own], dtype=np.int64), 0)
+    ends = np.cumsum([0, *map(len, rooms)])
+    sets = tuple(np.arange(start, end) for start, end in pairwise(ends.tolist()))
+    demand = Demand(sets=sets, least=least, most=most, even=even)
+    for limit in (None, 1, 2, 5):
+        fewest = min((one for one in (most, limit) if one is not None), default=None)
+        expected, share = set_by_set(room, gpus, demand, fewest), fit_in_sets(room, gpus, demand, limit)
+        assert (share is None) == (expected is None)
+        assert share is None or share.tolist() == expected.tolist()
