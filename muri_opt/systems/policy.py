@@ -238,6 +238,14 @@ class Policy(ABC):
         """
         return inf
 
+    @property
+    def uses_in_turn(self) -> bool:
+        """Whether every resource of GPUs serves one job at a time where jobs share them by its rules.
+
+        Bounds on completion times count on that.
+        """
+        return True
+
     def learned(self, gpu_seconds: float) -> Policy:
         """Return the policy after a job has ended that has had so much service; one that learns nothing is the same.
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from heapq import heappop, heappush
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,7 +19,10 @@ from muri_opt.replay.outcome import Floats, Ints
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class BusyMachine:
-    """Job ``job[i]`` is served from ``start[i]`` to ``end[i]``; ``mean_busy`` are the mean busy times of all jobs.
+    """Job ``job[i]`` is served from ``start[i]`` to ``end[i]``; ``after`` are the mean busy times of all jobs.
+
+    These are counted from the submission of each: of a short job long after the first, most digits of a time are lost
+    to what was before.
 
     The price of a GPU second falls to ``price[i]`` at the end of the piece, by ``slope[i]`` a second.
     """
@@ -28,7 +32,7 @@ class BusyMachine:
     end: Floats
     price: Floats
     slope: Floats
-    mean_busy: Floats
+    after: Floats
 
     def prices(self, bounds: Floats) -> Floats:
         """Return the mean price between each two bounds."""
@@ -46,44 +50,55 @@ class BusyMachine:
 def busy_machine(submitted: Floats, work: Floats, gpus: int) -> BusyMachine:
     """Return the schedule that always serves the job of the least work, of jobs in the order of their submission.
 
-    >>> busy_machine(np.array([0.0, 1.0]), np.array([4.0, 1.0]), 1).mean_busy
-    array([2.8, 1.5])
+    >>> busy_machine(np.array([0.0, 1.0]), np.array([4.0, 1.0]), 1).after
+    array([2.8, 0.5])
     """
     pieces = _pieces(submitted, work / max(1, gpus))
-    job = np.array([piece[0] for piece in pieces], dtype=np.int64)
-    start, end = np.array([piece[1:] for piece in pieces]).reshape(-1, 2).T
-    long, total = end - start, work / max(1, gpus)
-    mean = np.bincount(job, long * (start + end) / 2, minlength=len(work))
-    busy: Floats = np.divide(mean, total, out=submitted.copy(), where=total > 0)
+    job = np.array([piece.job for piece in pieces], dtype=np.int64)
+    begin, since, long = np.array([piece[1:] for piece in pieces]).reshape(-1, 3).T
+    middle = since - (submitted[job] - begin) + long / 2
+    total = np.bincount(job, long, minlength=len(work)).astype(np.float64)
+    after = np.bincount(job, long * middle, minlength=len(work)).astype(np.float64)
+    np.divide(after, total, out=after, where=total > 0)
+    start, end = begin + since, begin + since + long
     slope = 1 / work[job] if len(job) else np.zeros(0)
-    return BusyMachine(job=job, start=start, end=end, price=_ends(job, start, end, slope), slope=slope, mean_busy=busy)
+    return BusyMachine(job=job, start=start, end=end, price=_ends(job, start, end, slope), slope=slope, after=after)
 
 
-def _pieces(submitted: Floats, length: Floats) -> list[tuple[int, float, float]]:
+class _Piece(NamedTuple):
+    """A job is served for ``long`` seconds, ``since`` so many seconds after the machine last began to be busy."""
+
+    job: int
+    begin: float
+    since: float
+    long: float
+
+
+def _pieces(submitted: Floats, length: Floats) -> list[_Piece]:
     """Return which job is served when; jobs without work are not."""
     left, arrivals = length.tolist(), submitted.tolist()
     waiting: list[tuple[float, int]] = []
-    found: list[tuple[int, float, float]] = []
-    now, following = 0.0, 0
+    found: list[_Piece] = []
+    begin, now, following = 0.0, 0.0, 0
     while waiting or following < len(left):
-        if not waiting:
-            now = max(now, arrivals[following])
-        while following < len(left) and arrivals[following] <= now:
+        if not waiting and arrivals[following] - begin > now:
+            begin, now = arrivals[following], 0.0
+        while following < len(left) and arrivals[following] - begin <= now:
             if left[following] > 0:
                 heappush(waiting, (left[following], following))
             following += 1
         if not waiting:
             continue
         _, job = waiting[0]
-        until = arrivals[following] if following < len(left) else np.inf
+        until = arrivals[following] - begin if following < len(left) else np.inf
         ends = now + left[job]
         if ends <= until:
             heappop(waiting)
-            left[job] = 0.0
+            found.append(_Piece(job, begin, now, left[job]))
+            now, left[job] = ends, 0.0
         else:
-            left[job] -= until - now
-        found.append((job, now, min(ends, until)))
-        now = min(ends, until)
+            found.append(_Piece(job, begin, now, until - now))
+            now, left[job] = until, left[job] - (until - now)
     return found
 
 

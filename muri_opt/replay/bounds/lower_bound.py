@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -16,6 +16,8 @@ from muri_opt.rounds import Cluster
 
 _ROUNDING: Final = 1e-6
 """What is taken off for times that policies count in whole microseconds, as a part."""
+_LAST_DIGITS: Final = 8
+"""How many times what floats tell apart at the end of a workload is taken off for each cell of time."""
 _SCALES: Final = (0.1, 0.25, 0.5, 0.75, 1.0, 1.25)
 """Times the prices of the machine: where the search begins."""
 _STEPS: Final = 20
@@ -76,6 +78,7 @@ def lower_bound(
         return LowerBound(own=0.0, busy=0.0, prices=0.0, sharing=sharing)
     shared = sharing and any(job.stage_seconds for job in workload.jobs)
     curves = job_curves(workload, gpus, sharing=shared)
+    curves = replace(curves, submitted=curves.submitted - curves.submitted.min())  # dates would hide short times
     mixtures = _mixtures(len(workload.resources) if shared else 1)
     machines = [busy_machine(curves.submitted, curves.work(mixture), gpus) for mixture in mixtures]
     totals = [_busy(curves, machine) for machine in machines]
@@ -84,7 +87,9 @@ def lower_bound(
     steps = min(_STEPS, _STEPS * _JOBS // jobs) if steps is None else steps
     found = _by_prices(curves, machines[best], mixtures[best], gpus, cells, worths, steps)
     own, busy, prices = (total / jobs * (1 - _ROUNDING) for total in (own, totals[best], found))
-    return LowerBound(own=own, busy=busy, prices=prices, sharing=sharing)
+    last = float(machines[best].end[-1]) if len(machines[best].end) else 0.0
+    unsure = _LAST_DIGITS * cells * float(np.spacing(last))
+    return LowerBound(own=own, busy=max(0.0, busy - unsure), prices=max(0.0, prices - unsure), sharing=sharing)
 
 
 def _mixtures(resources: int) -> list[Floats]:
@@ -95,7 +100,7 @@ def _mixtures(resources: int) -> list[Floats]:
 def _busy(curves: JobCurves, machine: BusyMachine) -> float:
     """Return the sum of completion times that mean busy times prove."""
     free = np.bincount(machine.job, minlength=len(curves.of)) == 0
-    total = machine.mean_busy - curves.submitted + curves.fastest / 2
+    total = machine.after + curves.fastest / 2
     return float(np.where(free, curves.fastest, total).sum())
 
 

@@ -9,6 +9,7 @@ from muri_opt.replay.run import OWN
 from muri_opt.replay.studies.cluster_text import cluster_from
 from muri_opt.replay.studies.runs import StudyRun
 from muri_opt.replay.workloads.files import read_workload
+from muri_opt.systems import policy_from
 
 Key = tuple[str, str]
 """The texts of a workload and of a cluster."""
@@ -18,7 +19,7 @@ def limits_of(runs: Iterable[StudyRun]) -> dict[Key, tuple[LowerBound, ...]]:
     """Return the lower bounds of every workload and cluster: of any schedule, and of those that share no GPUs.
 
     The second is there where jobs have stages and could share. Published clocks count by rules of their own; of runs
-    on them nothing is said.
+    on them nothing is said. Nor do the bounds hold for policies that are :func:`unbounded`.
     """
     found: dict[Key, tuple[LowerBound, ...]] = {}
     for run in runs:
@@ -31,3 +32,13 @@ def limits_of(runs: Iterable[StudyRun]) -> dict[Key, tuple[LowerBound, ...]]:
             lower_bound(workload, cluster, sharing=way) for way in ((True, False) if shares else (True,))
         )
     return found
+
+
+def unbounded(runs: Iterable[StudyRun]) -> tuple[str, ...]:
+    """Return the policies, as text, that let jobs use a resource of GPUs at the same time: bounds do not hold for them.
+
+    >>> unbounded([StudyRun(workload="-", policy=text, cluster="1x1") for text in ("fifo", "muri-s:run=free")])
+    ('muri-s:run=free',)
+    """
+    every = dict.fromkeys(run.policy for run in runs if run.clock == OWN)
+    return tuple(text for text in every if not policy_from(text).uses_in_turn)

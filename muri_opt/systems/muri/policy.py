@@ -139,6 +139,11 @@ class MuriPolicy(Policy):
         return self.restarts == "pay" or (self.restarts == "preset" and self.preset == "paper")
 
     @property
+    def uses_in_turn(self) -> bool:
+        """In lock step by a cycle; not by four slots for three stages, or where jobs have parts of their own."""
+        return self.run == "lock-step" and self.options.pattern.endswith("cyclic")
+
+    @property
     def summary(self) -> str:
         """Who comes first, and that jobs share."""
         return f"groups of jobs that interleave on the same GPUs, {ORDERS[ORDER_OF[self.name]].summary}"
