@@ -35,8 +35,11 @@ _WORDS = {
     inspect.AnyType: lambda _: "another value",
     inspect.NoneType: lambda _: "null",
     inspect.BoolType: lambda _: "true or false",
-    inspect.IntType: lambda kind: whole_range(kind.ge, kind.le),
-    inspect.FloatType: lambda kind: number_range(kind.le, positive=kind.gt is not None),
+    inspect.RawType: lambda _: "an object",
+    inspect.IntType: lambda kind: "a whole number" if kind.le is None else whole_range(kind.ge, kind.le),
+    inspect.FloatType: lambda kind: (
+        "a number" if kind.le is None else number_range(kind.le, positive=kind.gt is not None)
+    ),
     inspect.StrType: lambda kind: "a non-empty string" if kind.min_length else "a string",
     inspect.LiteralType: lambda kind: ("one of " if len(kind.values) > 1 else "") + ", ".join(map(repr, kind.values)),
     inspect.VarTupleType: lambda kind: f"a list, each item {allowed(kind.item_type)}",

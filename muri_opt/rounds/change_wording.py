@@ -11,8 +11,8 @@ from muri_opt.rounds.readable_time import duration
 _MOST_NAMES = 6
 
 
-def change_text(change: Change) -> str:
-    """Return a change in words, such as ``wait 5 min`` or ``stop 'a', 'b' (4 GPUs)``."""
+def change_text(change: Change, *, nested: bool = False) -> str:
+    """Return a change in words, such as ``wait 5 min`` or ``stop 'a', 'b' (4 GPUs)``; tenants may be ``nested``."""
     parts = []
     if change.wait_seconds is not None:
         span = round(change.wait_seconds * MICROSECONDS_PER_SECOND)
@@ -23,7 +23,8 @@ def change_text(change: Change) -> str:
         moves = [f"{job!r} to {_nodes(held)}" for job, held in change.move.items()]
         parts.append(f"move {listed(moves)} ({gpus_text(change.gpus)})")
     if change.raise_quota is not None:
-        parts.append(f"raise the quota of its tenant by {gpus_text(change.raise_quota)}")
+        whose = "its tenant, and of all above it," if nested else "its tenant"
+        parts.append(f"raise the quota of {whose} by {gpus_text(change.raise_quota)}")
     if change.add_gpus is not None:
         rack = "" if change.rack is None else f" to rack {change.rack!r}"
         like = "" if change.like is None else f" like {change.like!r}"

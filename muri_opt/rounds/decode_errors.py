@@ -56,11 +56,21 @@ def wrong_text(error: msgspec.DecodeError, data: bytes | bytearray) -> InputErro
     return InputError("round", f"text that is not JSON at line {line}, column {column}, in {here}", ALLOWED_TEXT)
 
 
-def wrong_value(error: msgspec.ValidationError, data: bytes | bytearray) -> InputError:
-    """Return the error for JSON that is not a round."""
+def wrong_value(
+    error: msgspec.ValidationError,
+    data: bytes | bytearray | Raw,
+    kind: Any = Round,
+    *,
+    name: str = "round",
+    at: str = "",
+) -> InputError:
+    """Return the error for JSON that is not a round, or not of another ``kind`` that is called by a ``name``.
+
+    Its place in a larger text is ``at``, if it is a part of one.
+    """
     message = str(error)
     named = _PLACE.search(message)
-    place = _Place("", Raw(data), inspect.type_info(Round))
+    place = _Place(at, Raw(data), inspect.type_info(kind))
     for field, position in _STEP.findall(named[2]) if named else ():
         if field:
             place = _field(place, field)
@@ -70,14 +80,14 @@ def wrong_value(error: msgspec.ValidationError, data: bytes | bytearray) -> Inpu
         cause = error.__cause__
         return InputError(place.inside(cause.field), cause.found, cause.allowed)
     if message.startswith("Object contains unknown field"):
-        return _unknown_field(place)
+        return _unknown_field(place, name)
     missing = _MISSING.match(message)
     if missing:
         wanted = allowed(_field(place, missing[1]).kind)
         return InputError(place.inside(missing[1]), "nothing", f"{wanted}; this field is required")
     if named and named[1]:
         place = _pair(place, key=True)
-    return InputError(place.path or "round", _found(place.raw), allowed(place.kind))
+    return InputError(place.path or name, _found(place.raw), allowed(place.kind))
 
 
 def _field(place: _Place, name: str) -> _Place:
@@ -112,12 +122,13 @@ def _pair(place: _Place, *, key: bool) -> _Place:
     return place
 
 
-def _unknown_field(place: _Place) -> InputError:
+def _unknown_field(place: _Place, name: str) -> InputError:
+    tag = getattr(without_null(place.kind), "tag_field", None)
     fields = [field.encode_name for field in struct_fields(place.kind)]
-    name = next((name for name in _object(place.raw) if name not in fields), "")
-    near = get_close_matches(name[:_GLANCE], fields, n=1)
+    unknown = next((field for field in _object(place.raw) if field not in fields and field != tag), "")
+    near = get_close_matches(unknown[:_GLANCE], fields, n=1)
     hint = f" (did you mean {near[0]!r}?)" if near else ""
-    return InputError(place.path or "round", f"unknown field {shown(name)}{hint}", allowed(place.kind))
+    return InputError(place.path or name, f"unknown field {shown(unknown)}{hint}", allowed(place.kind))
 
 
 def _found(raw: Raw) -> str:

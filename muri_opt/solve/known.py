@@ -126,7 +126,8 @@ class Known:
         self.claims = Claims()
         detail = f"{' and '.join(claims.solvers)} claim different optima"
         if len(claims.solvers) == 1:
-            detail = f"{claims.solvers[0]} claims that nothing is worth more than {claims.least}; {reached} is reached"
+            claim = f"{claims.solvers[0]} claims that nothing is worth more than {claims.least}"
+            detail = f"{claim}; a decision is worth {reached}"
         self.termination = Termination(reason=Reason.NO_SOLUTION, limit=Limit.FAULT, detail=detail)
         return False
 

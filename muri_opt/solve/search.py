@@ -126,6 +126,10 @@ class Search(FirstAnswer):
             else:
                 self.fail(str(error), Limit.SIZE)
         else:
+            fault = self.termination.limit is Limit.FAULT and not self.left().nothing_left
+            if len(backends) > 1 and fault:
+                self.run_exact(*backends[1:])  # what the first one claimed is disproved: its answer may be poor, too
+                return
             if len(backends) > 1 and self.in_doubt:
                 self._confirm(backends[1])
             self.end(self.termination)

@@ -304,8 +304,20 @@ def test_a_claim_below_an_optimum_that_is_enumerated_is_dropped() -> None:
     search.run_exact("cp-sat")
     result = search.result()
     assert outcome(result) == ("FEASIBLE", "FAULT")
-    assert result.termination.detail == "cp-sat claims that nothing is worth more than 2; 4 is reached"
+    assert result.termination.detail == "cp-sat claims that nothing is worth more than 2; a decision is worth 4"
     assert (result.value, result.bound, result.claimed_bound) == (2, 4, None)
+    assert result.certificate.violations == ()
+
+
+def test_where_one_solver_is_disproved_the_next_is_asked() -> None:
+    """The first gives a poor decision and claims that it is the best; the second solves the same program itself."""
+    weighted = policy_from("fifo:objective=weighted")
+    worse = solve_round(SUBOPTIMAL, weighted, "heuristic")
+    search = Liar(round_=SUBOPTIMAL, policy=weighted, method="exact", limits=Limits(seconds=60))
+    search.said = Answer(termination=Termination(reason=Reason.OPTIMAL), decision=worse.decision, bound=2)
+    search.run_exact("cp-sat", "highs")
+    result = search.result()
+    assert (result.termination.reason, result.value, result.bound) == (Reason.OPTIMAL, 4, 4)
     assert result.certificate.violations == ()
 
 

@@ -5,7 +5,10 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO
 
 from muri_opt.cli.command import Command
 from muri_opt.cli.output import Reply
@@ -47,12 +50,29 @@ def _lines(folder: Path | None) -> Reply:
     service = Service(journals=folder)
     warm_up()
     try:
-        serve_lines(service, sys.stdin.buffer, sys.stdout.buffer)
+        with _answers_alone() as target:
+            serve_lines(service, sys.stdin.buffer, target)
     except BrokenPipeError:  # whoever asked has gone
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     finally:
         service.close_all()
     return Reply()
+
+
+@contextmanager
+def _answers_alone() -> Iterator[BinaryIO]:
+    """Lend the output for answers; what a policy prints meanwhile goes to the errors."""
+    sys.stdout.flush()
+    number = sys.stdout.fileno()
+    answers = os.dup(number)
+    os.dup2(sys.stderr.fileno(), number)
+    try:
+        with open(answers, "wb", closefd=False) as target:
+            yield target
+    finally:
+        sys.stdout.flush()
+        os.dup2(answers, number)
+        os.close(answers)
 
 
 def _http(arguments: argparse.Namespace, folder: Path | None) -> Reply:

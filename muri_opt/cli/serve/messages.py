@@ -17,6 +17,7 @@ from msgspec import Raw, field
 from muri_opt.cli.serve.problems import TOO_LARGE, RefusedMessage
 from muri_opt.errors import InputError, unknown_name
 from muri_opt.rounds import Job, Limits, Node, Result, Round, parse_round
+from muri_opt.rounds.decode_errors import wrong_value
 from muri_opt.systems import DEFAULT_POLICY, POLICIES
 
 if TYPE_CHECKING:
@@ -187,6 +188,8 @@ def read_part(name: str, text: Raw, kind: type[Kind] | Any) -> Kind:
         return found
     except InputError as error:
         raise error.inside(name) from None
+    except msgspec.ValidationError as error:
+        raise wrong_value(error, text, kind, at=name) from None
     except (msgspec.DecodeError, UnicodeError) as error:
         raise InputError(name, str(error), "as in a round file") from None
 

@@ -55,7 +55,7 @@ class RefusedMessage(Exception):  # noqa: N818 - what is raised is a refusal
         self.status = status
 
 
-def problem_of(error: Exception) -> Problem:
+def problem_of(error: BaseException) -> Problem:
     """Return what a client is told of an error; of one that should not be, no more than its kind.
 
     >>> problem_of(InputError("now", "-1", "at least 0")).field

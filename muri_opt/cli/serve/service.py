@@ -31,6 +31,7 @@ from muri_opt.cli.serve.session_messages import (
     Submit,
 )
 from muri_opt.errors import InputError
+from muri_opt.rounds.decode_errors import wrong_value
 from muri_opt.rounds.long_numbers import long_numbers
 from muri_opt.solve.session.session import Session
 
@@ -94,7 +95,7 @@ class Service:
             answer = self.read(head.do, text).answer(self, received)
             with long_numbers():
                 return msgspec.json.encode({"id": head.id, "answer": answer})
-        except Exception as error:  # whatever it is, the next message is answered
+        except (Exception, SystemExit) as error:  # whatever it is, the next message is answered
             return msgspec.json.encode({"id": head.id, "problem": problem_of(error)})
 
     def check_size(self, size: int) -> None:
@@ -110,7 +111,7 @@ class Service:
         try:
             return msgspec.json.decode(text, type=kind)
         except msgspec.ValidationError as error:
-            raise InputError("message", str(error), f"the fields of {do!r}: {_fields(kind)}") from None
+            raise wrong_value(error, text, kind, name="message") from None
         except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
             raise RefusedMessage(BAD_MESSAGE, str(error)) from None
 
@@ -170,10 +171,6 @@ class Service:
 
 
 _EXAMPLE: Final = '{"id": 1, "do": "solve", "round": {...}, "policy": "srtf"}'
-
-
-def _fields(kind: type[Message]) -> str:
-    return ", ".join(kind.__struct_fields__)
 
 
 def problem_line(problem: Problem) -> bytes:

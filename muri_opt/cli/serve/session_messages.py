@@ -17,9 +17,10 @@ from muri_opt.cli.serve.messages import (
     read_part,
     result_content,
 )
+from muri_opt.errors import InputError
 from muri_opt.rounds import Cluster, Job, Node
 from muri_opt.rounds.round import DEFAULT_RESOURCES
-from muri_opt.systems import DEFAULT_POLICY
+from muri_opt.systems import DEFAULT_POLICY, policy_from
 
 if TYPE_CHECKING:
     from muri_opt.cli.serve.service import Service
@@ -30,22 +31,41 @@ FIRST = "main"
 
 
 class Open(Message, frozen=True, kw_only=True, tag="session/open"):
-    """Begin a session, or go on with the journal it left; the answer says which, and what is known."""
+    """Begin a session, or go on with one that is open or left a journal; the answer says which, and what is known.
+
+    One that goes on decides as it did: another policy, method or limits are refused. Its cluster is what it knows.
+    """
 
     session: str = FIRST
     cluster: Raw
-    policy: str = DEFAULT_POLICY
-    method: str = "auto"
-    limits: AskedLimits = AskedLimits()
+    policy: str | msgspec.UnsetType = msgspec.UNSET
+    method: str | msgspec.UnsetType = msgspec.UNSET
+    limits: AskedLimits | msgspec.UnsetType = msgspec.UNSET
     resources: tuple[str, ...] = DEFAULT_RESOURCES
 
     def answer(self, service: Service, received: float) -> Any:
         """Return the state of the session."""
         cluster: Cluster = read_part("cluster", self.cluster, Cluster)
-        policy = known_policy(self.policy)
-        limits = self.limits.limits()
-        found, resumed = service.open(self.session, cluster, policy, self.method, limits, self.resources)
-        return {"resumed": resumed, **_state(found)}
+        policy = DEFAULT_POLICY if self.policy is msgspec.UNSET else known_policy(self.policy)
+        method = "auto" if self.method is msgspec.UNSET else self.method
+        limits = (AskedLimits() if self.limits is msgspec.UNSET else self.limits).limits()
+        found, resumed = service.open(self.session, cluster, policy, method, limits, self.resources)
+        if resumed:
+            self._check_same(found)
+        return {"resumed": resumed, "policy": found.policy.spec, **_state(found)}
+
+    def _check_same(self, found: Session) -> None:
+        """Refuse to let a session that goes on decide in another way than it was opened with."""
+        known = {"policy": found.policy.spec, "method": found.method, "limits": found.limits}
+        asked: dict[str, Any] = {"policy": self.policy, "method": self.method, "limits": self.limits}
+        if isinstance(self.policy, str):
+            asked["policy"] = policy_from(self.policy).spec
+        if isinstance(self.limits, AskedLimits):
+            asked["limits"] = self.limits.limits()
+        for field_, value in asked.items():
+            if value is not msgspec.UNSET and value != known[field_]:
+                allowed = f"{known[field_]}, as the session was opened with; another session decides in another way"
+                raise InputError(field_, str(value), allowed)
 
 
 class Told(Message, frozen=True, kw_only=True):
@@ -64,15 +84,14 @@ class Told(Message, frozen=True, kw_only=True):
 
 
 class Submit(Told, frozen=True, kw_only=True, tag="session/submit"):
-    """Jobs are submitted, one event each, in their order."""
+    """Jobs are submitted in their order, all of them or none."""
 
     jobs: tuple[Raw, ...]
 
     def tell(self, session: Session) -> None:
         """Submit them, once all can be read."""
         jobs: list[Job] = [read_part(f"jobs[{place}]", text, Job) for place, text in enumerate(self.jobs)]
-        for job in jobs:
-            session.submit(job)
+        session.submit_all(jobs)
 
 
 class Progress(Told, frozen=True, kw_only=True, tag="session/progress"):

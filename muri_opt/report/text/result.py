@@ -12,6 +12,7 @@ from muri_opt.report.text.proof_sentence import proof_sentence
 from muri_opt.rounds import (
     Assignment,
     Certificate,
+    Change,
     Decision,
     Job,
     Result,
@@ -121,9 +122,13 @@ def waiting_lines(waiting: Sequence[Waiting], *, whole: bool = False) -> list[st
 
 def remedies(wait: Waiting) -> list[str]:
     """Return what would help a waiting job, one line each: its remedy, then the other changes."""
-    words = (solution.change_text(change) for change in wait.changes)
-    others = [text for text in words if text != wait.remedy]
-    return [f"remedy: {printable(wait.remedy)}", *(f"or {printable(text)}" for text in others)]
+    others = [change for change in wait.changes if wait.remedy not in _texts(change)]
+    return [f"remedy: {printable(wait.remedy)}", *(f"or {printable(solution.change_text(one))}" for one in others)]
+
+
+def _texts(change: Change) -> tuple[str, str]:
+    """Return a change in words, of a tenant by itself and of one below others."""
+    return solution.change_text(change), solution.change_text(change, nested=True)
 
 
 def nodes_text(gpus: Mapping[str, int], most: int = _MOST_NODES) -> str:

@@ -57,6 +57,27 @@ class Submitted(_Line, frozen=True, tag="submit"):
         state.put([counted(self.job)])
 
 
+class AllSubmitted(_Line, frozen=True, tag="submit-all"):
+    """Several jobs came, all of them or none."""
+
+    jobs: tuple[Job, ...]
+
+    def check(self, state: State) -> None:
+        """Refuse what :class:`Submitted` does, with the place of the job."""
+        then = copy(state)
+        then.jobs = dict(state.jobs)
+        for place, job in enumerate(self.jobs):
+            try:
+                Submitted(job=job).check(then)
+            except InputError as error:
+                raise error.inside(f"jobs[{place}]") from None
+            then.jobs[job.id] = job
+
+    def apply(self, state: State) -> None:
+        """Add the jobs after all others."""
+        state.put(map(counted, self.jobs))
+
+
 class Progressed(_Line, frozen=True, tag="progress"):
     """A job has done some of its work, or it is known better how long it is."""
 
@@ -318,6 +339,7 @@ class Snapshot(_Line, frozen=True, kw_only=True, tag="snapshot"):
 
 AnyEvent = (
     Submitted
+    | AllSubmitted
     | Progressed
     | AllProgressed
     | Finished

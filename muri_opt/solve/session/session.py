@@ -20,6 +20,7 @@ from muri_opt.solve.round import check_method, solve_round
 from muri_opt.solve.session.events import (
     Acknowledged,
     AllProgressed,
+    AllSubmitted,
     Cancelled,
     Decided,
     Event,
@@ -147,6 +148,10 @@ class Session:
     def submit(self, job: Job) -> None:
         """Add a job."""
         self._tell(Submitted(job=job))
+
+    def submit_all(self, jobs: Iterable[Job]) -> None:
+        """Add several jobs, all of them or, where one is refused, none. It is one event."""
+        self._tell(AllSubmitted(jobs=tuple(jobs)))
 
     def progress(self, job: str, **fields: float) -> None:
         """Say what is known of a job now, such as ``remaining_iterations=1200``."""

@@ -21,10 +21,10 @@ from muri_opt.systems.capacity.free_capacity import Leftover
 from muri_opt.systems.capacity.holders import Holders
 from muri_opt.systems.capacity.lacking_amounts import MOST_HOLDERS, LackingAmounts, named_holders
 from muri_opt.systems.capacity.node_sets import Demand
-from muri_opt.systems.capacity.quota_text import quota_remedy, type_quota_text
+from muri_opt.systems.capacity.quota_text import OverQuota, type_quota_text
 from muri_opt.systems.capacity.released import demands_of
 from muri_opt.systems.capacity.rooms_in_sets import GangsInSets, Needs, RoomsInSets
-from muri_opt.systems.capacity.shaped_fit import only_where
+from muri_opt.systems.capacity.shaped_fit import only_where, rooms_in_sets
 
 _LOST: Final = "it is lost: it ran on a node that is down"
 
@@ -78,13 +78,14 @@ class _Room(NamedTuple):
     """What jobs that ask for the same find: whether they fit now, and if not why, in words.
 
     ``ever`` says whether the empty cluster holds them, and ``by_type`` that quotas of GPU types keep them from all of
-    it; ``free`` are the GPUs where they may start.
+    it; ``free`` are the GPUs where they may start, and ``together`` the most of them in one part that could hold them.
     """
 
     ever: bool = True
     by_type: bool = False
     fits: bool = False
     free: int = 0
+    together: int = 0
     said: str = ""
 
 
@@ -99,11 +100,13 @@ class BindingInSets:
         self._found: dict[tuple[object, ...], _Room] = {}
         self._room_of: dict[int, _Room] = {}
         """What jobs find that were looked at."""
+        self._parts: dict[tuple[int, Needs], tuple[Demand, Ints, Ints]] = {}
+        """By demands, which are kept, and needs: what is free in each part, and how many GPUs it holds when empty."""
         self._other_nodes: dict[tuple[Demand, str], str] = {}
         """What is said of the nodes from which jobs are barred, by their demand and how it begins."""
 
-    def binding(self, job: int, *, over: int, quota: str) -> Binding:
-        """Return what binds for a job, were it not held; it is ``over`` its quota by so much, which says so."""
+    def binding(self, job: int, over: OverQuota) -> Binding:
+        """Return what binds for a job, were it not held, and what quotas keep it from starting."""
         if job not in self._room_of:
             self.look_at([job])
         left, asks, room = self._left, self._left.asks.item(job), self._room_of[job]
@@ -113,9 +116,9 @@ class BindingInSets:
             said.append(room.said)
             remedies.append("ask for fewer GPUs or for other nodes, or enlarge the cluster")
             reasons.append(WaitingReason.CAPACITY)
-        if over:
-            said.append(quota)
-            remedies.append(quota_remedy(left, over))
+        if over.gpus:
+            said.append(over.said)
+            remedies.append(over.remedy)
             reasons.append(WaitingReason.QUOTA)
         if room.by_type:
             said.append(type_quota_text(self._round, left, job))
@@ -123,14 +126,14 @@ class BindingInSets:
             reasons.append(WaitingReason.QUOTA)
         elif room.ever and not room.fits:
             said.append(room.said)
-            more = asks - room.free
-            remedies.append(_freed(more) if more > 0 else "free GPUs that it can use together")
-            reasons.append(WaitingReason.CAPACITY if more > 0 else WaitingReason.FRAGMENTATION)
+            lacks = asks > room.free
+            remedies.append(_freed(asks, room) if lacks else "free GPUs that it can use together")
+            reasons.append(WaitingReason.CAPACITY if lacks else WaitingReason.FRAGMENTATION)
         if not reasons:
             said[-1] = f"asks for {gpus_text(asks)}, free now; the decision keeps them free"
             remedies.append("decide again; the methods 'auto' and 'exact' leave no such job waiting")
             reasons.append(WaitingReason.PRIORITY)
-        return Binding(reasons[0], "; ".join(said), " and ".join(remedies), over, room.fits)
+        return Binding(reasons[0], "; ".join(said), " and ".join(remedies), over.gpus, room.fits)
 
     def look_at(self, jobs: Collection[int]) -> None:
         """Look at what many jobs find at once: what :meth:`binding` says of them is then known."""
@@ -215,14 +218,29 @@ class BindingInSets:
         every_lack = LackingAmounts(self._round, left, holders, inside).of_each([one.job for one in asked], rooms, part)
         found = []
         for one, limit, place, lacks in zip(asked, limits, part, every_lack, strict=True):
-            here = free[place]
+            here, together = free[place], free[place]
             words = f"{here} are free where it may start"
+            if len(one.open_to.sets) > 1 and one.asks > here:
+                together = self._in_one_part(one)
+                words += f", at most {together} in one part" if together < here else ""
             words += named_holders(most[place], one.asks - here) if one.asks > here else _shape(one.open_to)
             if self._consolidate and one.asks <= here:
                 words += f", on {limit} node{'s' * (limit != 1)}"
             words += ", at most " + " and ".join(lacks) if lacks else ""
-            found.append(_Room(free=here, said=words + self._others(one, left.gpus, "others are free")))
+            words += self._others(one, left.gpus, "others are free")
+            found.append(_Room(free=here, together=together, said=words))
         return found
+
+    def _in_one_part(self, asked: _Asked) -> int:
+        """Return the most GPUs that are free in one of the parts that could hold a job; no job is in two of them."""
+        demand, key = asked.open_to, (id(asked.open_to), asked.needs)
+        if key not in self._parts:
+            free, ever = (
+                rooms_in_sets(has, demand).sum(axis=1) for has in (self._left.gpus, self._empty.of(asked.needs))
+            )
+            self._parts[key] = demand, free, ever
+        _, free, ever = self._parts[key]
+        return int(free[ever >= asked.asks].max(initial=0))
 
     def _others(self, asked: _Asked, gpus: Ints, begin: str) -> str:
         """Return which rules bar jobs from other nodes, if there are any; those of one demand are told the same."""
@@ -269,5 +287,7 @@ def _shape(demand: Demand) -> str:
     return f", not as it asks for them{''.join(words)}"
 
 
-def _freed(gpus: int) -> str:
-    return f"free {gpus} more GPU{'s' * (gpus != 1)} where it may start"
+def _freed(asks: int, room: _Room) -> str:
+    gpus = asks - room.together
+    where = "where it may start" if room.together == room.free else "in one part where it may start"
+    return f"free {gpus} more GPU{'s' * (gpus != 1)} {where}"

@@ -17,7 +17,7 @@ from muri_opt.systems.capacity.gang_fit import fewest_nodes
 from muri_opt.systems.capacity.holders import Holders
 from muri_opt.systems.capacity.kind_rooms import KindRooms
 from muri_opt.systems.capacity.lacking_amounts import LackingAmounts
-from muri_opt.systems.capacity.quota_text import over_quota, quota_remedy, quota_text
+from muri_opt.systems.capacity.quota_text import WITHIN_QUOTA, OverQuota, over_quota_text
 
 
 class BindingRules:
@@ -31,8 +31,8 @@ class BindingRules:
         self._lacks: dict[int, list[str]] = {}
         """What each job lacks that was looked at."""
         self._sets = BindingInSets(round_, left, holders, consolidate=consolidate)
-        self._quotas: dict[tuple[int, int], tuple[int, str]] = {}
-        """By tenant and GPUs, how many of these are above a quota, and in words which."""
+        self._quotas: dict[tuple[int, int], OverQuota] = {}
+        """What quotas keep jobs from starting, by tenant and GPUs."""
 
     def look_at(self, jobs: Collection[int]) -> None:
         """Look at many jobs at once: what :meth:`of` says of them is then known."""
@@ -52,7 +52,7 @@ class BindingRules:
         asks = self._left.asks[jobs]
         if self._left.borrowed is None:
             return np.where(asks > self._least_left[tenants], tenants, -1)
-        over = [self._over_quota(job, gpus)[0] > 0 for job, gpus in zip(jobs, asks.tolist(), strict=True)]
+        over = [self._over_quota(job, gpus).gpus > 0 for job, gpus in zip(jobs, asks.tolist(), strict=True)]
         return np.where(over, tenants, -1)
 
     @cached_property
@@ -75,10 +75,10 @@ class BindingRules:
             said.append(f"the empty cluster has {self._total}{some}")
             remedies.append(f"ask for at most {gpus_text(most)}, or enlarge the cluster")
             reasons.append(WaitingReason.CAPACITY)
-        over, quota = self._over_quota(job, asks)
-        if over:
-            said.append(quota)
-            remedies.append(quota_remedy(left, over))
+        over = self._over_quota(job, asks)
+        if over.gpus:
+            said.append(over.said)
+            remedies.append(over.remedy)
             reasons.append(WaitingReason.QUOTA)
         nodes = fewest_nodes(self._round, job) if self.consolidates else len(left.gpus)
         best = kind.most_on(nodes) if self.consolidates else kind.free
@@ -92,23 +92,21 @@ class BindingRules:
             said = [f"asks for {gpus_text(asks)}, free now; the decision keeps them free"]
             remedies.append("decide again; the methods 'auto' and 'exact' leave no such job waiting")
             reasons.append(WaitingReason.PRIORITY)
-        return Binding(reasons[0], "; ".join(said), " and ".join(remedies), over, fits)
+        return Binding(reasons[0], "; ".join(said), " and ".join(remedies), over.gpus, fits)
 
     def _in_sets(self, job: int) -> Binding:
         """Return what binds for a job that may not start just anywhere."""
-        over, quota = self._over_quota(job, self._left.asks.item(job))
-        found = self._sets.binding(job, over=over, quota=quota)
+        found = self._sets.binding(job, self._over_quota(job, self._left.asks.item(job)))
         return kept_back(self._round, job, found) if self._round.waits_by_order[job] else found
 
-    def _over_quota(self, job: int, asks: int) -> tuple[int, str]:
-        """Return how many of the GPUs of a job are above a quota, and in words which; 0 and nothing if none is."""
+    def _over_quota(self, job: int, asks: int) -> OverQuota:
+        """Return how many of the GPUs of a job are above a quota, and in words which."""
         tenant = self._left.amounts.tenant.item(job)
         if self._left.borrowed is None and asks <= self._least_left.item(tenant):
-            return 0, ""
+            return WITHIN_QUOTA
         key = tenant, asks
         if key not in self._quotas:
-            over = over_quota(self._left, job)
-            self._quotas[key] = over, quota_text(self._round, self._left, job) if over else ""
+            self._quotas[key] = over_quota_text(self._round, self._left, job)
         return self._quotas[key]
 
     def _short_of(self, job: int, nodes: int, best: int) -> str:

@@ -214,7 +214,7 @@ def _waiting(
             look_at_clock()
             binding = rules.of(job)
             ways = () if changes is None else changes.of(job, binding)
-            remedy = change_text(ways[0]) if ways else binding.remedy
+            remedy = change_text(ways[0], nested=len(left.line(job)) > 1) if ways else binding.remedy
             known[demand] = Waiting(
                 job=said.id, reason=binding.reason, detail=binding.detail, remedy=remedy, changes=ways
             )

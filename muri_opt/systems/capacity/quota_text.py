@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import Final, NamedTuple
 
 from muri_opt.rounds import Round, Tenant
 from muri_opt.rounds.amounts import Ints
@@ -32,11 +33,38 @@ def _limit_text(tenant: Tenant, spare: int) -> str:
     return f"tenant {tenant.id!r} {has} its quota of {tenant.quota_gpus}{more}"
 
 
-def quota_remedy(left: Leftover, over: int) -> str:
-    """Return what would help a job whose tenants may not have so many of its GPUs."""
+class OverQuota(NamedTuple):
+    """How many GPUs of a job are above the quotas of its tenants, which quotas in words, and what would help."""
+
+    gpus: int
+    said: str
+    remedy: str
+
+
+WITHIN_QUOTA: Final = OverQuota(0, "", "")
+"""That of a job whose tenants may have all of its GPUs."""
+
+
+def over_quota_text(round_: Round, left: Leftover, job: int) -> OverQuota:
+    """Return what keeps a job from starting by the quotas of its tenants."""
+    over = over_quota(left, job)
+    if not over:
+        return WITHIN_QUOTA
+    remedy = f"free {gpus_text(over)} of the tenant or of those that could lend them, or raise its quota"
     if left.borrowed is None:
-        return f"free {gpus_text(over)} of the tenant, or raise its quota by as many"
-    return f"free {gpus_text(over)} of the tenant or of those that could lend them, or raise its quota"
+        remedy = " and ".join(quota_remedies(round_, left, job, int(left.asks[job])))
+    return OverQuota(over, quota_text(round_, left, job), remedy)
+
+
+def quota_remedies(round_: Round, left: Leftover, job: int, asks: int) -> Iterator[str]:
+    """Yield for each tenant of a job that may have too few GPUs more what would help; all of it is needed."""
+    for place in left.line(job):
+        tenant, lacks = round_.cluster.tenants[place], asks - int(left.quota[place])
+        if lacks > 0 and tenant.quota_gpus is not None:
+            if asks <= tenant.quota_gpus:
+                yield f"free {gpus_text(lacks)} of tenant {tenant.id!r}, or raise its quota by as many"
+            else:  # all that it has would be too few
+                yield f"raise the quota of tenant {tenant.id!r} by {gpus_text(lacks)}"
 
 
 def over_quota(left: Leftover, job: int) -> int:

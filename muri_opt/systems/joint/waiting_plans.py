@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from muri_opt.rounds import Job, Round
+from muri_opt.rounds import Round
 from muri_opt.rounds.change_wording import gpus_text
 from muri_opt.rounds.decision import Waiting, WaitingReason
 from muri_opt.systems.capacity import Placed
 from muri_opt.systems.capacity.free_capacity import Leftover
+from muri_opt.systems.capacity.quota_text import quota_remedies, short_tenants
 from muri_opt.systems.joint.models import Models
 from muri_opt.systems.joint.plan_rooms import plan_rooms
 from muri_opt.systems.joint.regions import Regions
@@ -39,11 +40,11 @@ class _Told:
     def of(self, at: int) -> Waiting:
         """Return why the job at a place among them waits: the first rule that binds."""
         one = self._round.jobs[self._jobs[at]]
-        reason, detail, remedy = self._binding(one, at)
+        reason, detail, remedy = self._binding(at)
         reason = WaitingReason.STOPPED if one.state == "running" else reason
         return Waiting(job=one.id, reason=reason, detail=detail, remedy=remedy)
 
-    def _binding(self, job: Job, at: int) -> tuple[WaitingReason, str, str]:
+    def _binding(self, at: int) -> tuple[WaitingReason, str, str]:
         shapes, free, tenant = self._models.plans_of(self._jobs[at]).shapes, self._free[at], self._tenant[at]
         possible = [
             (shape.gpus, now) for shape, ever, now in zip(shapes, self._ever[at], self._now[at], strict=True) if ever
@@ -55,8 +56,10 @@ class _Told:
         said = f"its plans need {gpus_text(fewest)} or more"
         open_to = [now for gpus, now in possible if self._left.has_quota(tenant, gpus)]
         if not open_to:
-            remedy = "free GPUs of its tenant, or raise the quota"
-            return WaitingReason.QUOTA, f"{said}; that is above the quota of {job.tenant!r}", remedy
+            line = self._left.line(self._jobs[at])
+            short = short_tenants(self._round, line, self._left.quota, fewest).values()
+            remedies = quota_remedies(self._round, self._left, self._jobs[at], fewest)
+            return WaitingReason.QUOTA, "; ".join((said, *short)), " and ".join(remedies)
         if fewest > free:
             remedy = f"free {gpus_text(fewest - free)} more"
             return WaitingReason.CAPACITY, f"{said}; {free} are free where it may start", remedy

@@ -365,14 +365,8 @@ class MuriPolicy(Policy):
         return line(round_, ORDER_OF[self.name])
 
 
-@recalled
-def _queue(round_: Round, order: str) -> list[int]:
-    return priority_order(round_, order)
-
-
-@recalled
-def _worth(round_: Round, rules: GroupRules) -> GroupWorth:
-    return GroupWorth.of(round_, rules)
+_queue = recalled(priority_order)
+_worth = recalled(GroupWorth.of)
 
 
 @recalled

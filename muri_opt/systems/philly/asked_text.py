@@ -12,7 +12,7 @@ from muri_opt.rounds.decision import WaitingReason
 from muri_opt.systems.capacity.binding_in_sets import Binding, BindingInSets, kept_back
 from muri_opt.systems.capacity.free_capacity import Leftover
 from muri_opt.systems.capacity.holders import Holders
-from muri_opt.systems.capacity.quota_text import over_quota, quota_text
+from muri_opt.systems.capacity.quota_text import WITHIN_QUOTA, over_quota, quota_text
 from muri_opt.systems.capacity.released import demand_of
 from muri_opt.systems.capacity.shaped_fit import fit_in_sets, only_where
 from muri_opt.systems.philly.waiting_text import BindingRules
@@ -65,7 +65,7 @@ class AskedRules:
         what = (int(amounts.g[job]), int(amounts.c[job]), int(amounts.m[job]))
         key = (*what, self._state.status.kind(job), own)
         if key not in self._known:
-            self._known[key] = self._sets.binding(job, over=0, quota="")
+            self._known[key] = self._sets.binding(job, WITHIN_QUOTA)
         return self._known[key]
 
     def _quota(self, job: int) -> list[str]:

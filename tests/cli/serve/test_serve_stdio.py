@@ -125,8 +125,16 @@ def test_two_clients_of_one_session_see_the_same_and_only_one_acknowledges() -> 
         ({"do": "nothing"}, 404, "nothing is done by 'nothing'; what can be asked: solve, verify, why, what-if"),
         ({"id": 3}, 400, "a message says what to do"),
         ([], 400, "a message says what to do"),
-        ({"do": "solve"}, 422, "missing required field `round`"),
-        ({"do": "solve", "round": ROUND, "polcy": "srtf"}, 422, "unknown field `polcy`"),
+        ({"do": "solve"}, 422, "round: found nothing; allowed: an object; this field is required"),
+        ({"do": "solve", "round": ROUND, "polcy": "srtf"}, 422, "unknown field 'polcy' (did you mean 'policy'?)"),
+        ({"do": "solve", "round": ROUND, "policy": []}, 422, "policy: found []; allowed: a string"),
+        (
+            {"do": "solve", "round": ROUND, "limits": {"seconds": "a"}},
+            422,
+            "limits.seconds: found 'a'; allowed: a number",
+        ),
+        ({"do": "session/decide", "now": "x"}, 422, "now: found 'x'; allowed: a number"),
+        ({"do": "session/priority", "job": "a", "priority": 2.5}, 422, "priority: found 2.5; allowed: a whole number"),
         ({"do": "solve", "round": {**ROUND, "format": "x"}}, 422, "format: found 'x'"),
         ({"do": "solve", "round": ROUND, "policy": "os:system"}, 422, "policy: found 'os'"),
         ({"do": "solve", "round": ROUND, "method": "fast"}, 422, "method: found 'fast'"),
@@ -135,7 +143,7 @@ def test_two_clients_of_one_session_see_the_same_and_only_one_acknowledges() -> 
         ({"do": "what-if", "round": ROUND, "jobs": [{"id": ""}]}, 422, "jobs"),
         ({"do": "session/decide", "now": 1, "session": "a"}, 404, "no session 'a' is open"),
         ({"do": "session/open", "cluster": {"nodes": []}, "session": "../a"}, 422, "session: found '../a'"),
-        ({"do": "session/open", "cluster": {"nodes": 3}}, 422, "cluster: found"),
+        ({"do": "session/open", "cluster": {"nodes": 3}}, 422, "cluster.nodes: found 3"),
     ],
 )
 def test_what_cannot_be_answered_is_one_problem(message: Any, status: int, detail: str) -> None:
@@ -238,3 +246,62 @@ def test_a_killed_process_loses_nothing_that_was_answered(tmp_path: Path) -> Non
         assert process.stdin is not None
         process.stdin.close()
         assert process.wait() == 0
+
+
+def test_of_several_jobs_all_are_submitted_or_none() -> None:
+    service = Service()
+    asked(service, "session/open", cluster=CLUSTER)
+    asked(service, "session/submit", jobs=[JOBS[0]])
+    job = {**JOBS[0], "id": "new"}
+    for wrong, field in ((JOBS[0], "jobs[1].job"), ({**job, "id": "x", "within": {"level": "rack"}}, "jobs[1]")):
+        problem = refused(service, "session/submit", jobs=[job, wrong])
+        assert problem["status"] == 422
+        assert problem["field"].startswith(field)
+        assert [*asked(service, "session/state")["jobs"]] == [JOBS[0]["id"]]
+    assert refused(service, "session/submit", jobs=[job, job])["field"] == "jobs[1].job"
+    asked(service, "session/submit", jobs=[job, {**job, "id": "other"}])
+    assert [*asked(service, "session/state")["jobs"]] == [JOBS[0]["id"], "new", "other"]
+
+
+@pytest.mark.parametrize(
+    "said", [{"policy": "srtf"}, {"method": "exact"}, {"limits": {"work": 1.0}}, {"limits": {"seconds": None}}]
+)
+def test_a_session_that_goes_on_does_not_begin_to_decide_in_another_way(said: dict[str, Any]) -> None:
+    service = Service()
+    first = asked(service, "session/open", cluster=CLUSTER, policy="fifo", method="heuristic")
+    assert (first["resumed"], first["policy"]) == (False, "fifo")
+    problem = refused(service, "session/open", cluster=CLUSTER, **said)
+    assert (problem["status"], problem["field"]) == (422, next(iter(said)))
+    again = asked(service, "session/open", cluster=CLUSTER, policy="fifo", method="heuristic", limits={})
+    assert (again["resumed"], again["policy"]) == (True, "fifo")
+
+
+NOISY = """
+import os, sys
+from muri_opt.cli.main import main
+from muri_opt.systems.gangs.policy import GangPolicy
+
+decide = GangPolicy.decide
+def noisy(self, round_, seed):
+    print("from Python")
+    os.system("echo from a program")
+    if self.name == "srtf":
+        sys.exit(3)
+    return decide(self, round_, seed)
+GangPolicy.decide = GangPolicy.decide_within = lambda self, round_, seed, budget=None: noisy(self, round_, seed)
+sys.exit(main(["serve", "--stdio"]))
+"""
+
+
+def test_what_a_policy_prints_is_no_answer_and_its_end_is_not_that_of_the_server() -> None:
+    asks = [
+        {"id": at, "do": "solve", "round": ROUND, "policy": policy, "method": "heuristic"}
+        for at, policy in enumerate(("fifo", "srtf", "fifo:nodes=fewest"))
+    ]
+    text = "".join(json.dumps(message) + "\n" for message in asks)
+    ended = subprocess.run([sys.executable, "-c", NOISY], input=text, capture_output=True, text=True, check=True)
+    first, second, third = map(json.loads, ended.stdout.splitlines())
+    assert first["answer"]["certificate"]["feasible"]
+    assert second["problem"]["status"] == 500
+    assert third["answer"]["certificate"]["feasible"]
+    assert ended.stderr.count("from Python") == ended.stderr.count("from a program") >= 3
