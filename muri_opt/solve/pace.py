@@ -15,6 +15,8 @@ FADING: Final = 0.8
 FIRST_FADES: Final = FADING**3
 """What is left at least of the only time that a step was taken: the first time in a process is often the slowest."""
 
+MOST_KNOWN: Final = 4096
+"""Steps of policies that are remembered; of more, those that were taken first are forgotten."""
 _Key = tuple[str, str, int]
 """Step, policy, and the size of rounds in powers of two: between those, time goes with the number of jobs."""
 
@@ -50,6 +52,8 @@ class Pace:
         key, each = (step, policy, jobs.bit_length()), seconds / max(1, jobs)
         known = self._taken.get(key)
         if known is None:
+            if len(self._taken) >= MOST_KNOWN:
+                del self._taken[next(iter(self._taken))]
             self._taken[key] = _Taken(each, each, FIRST_FADES * each)
         else:
             fastest = min(each, known.fastest)

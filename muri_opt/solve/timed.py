@@ -80,7 +80,7 @@ class Timed(Known):
 
     def expected(self, step: str, *, usual: float = 0.0) -> float:
         """Return the seconds that a step is expected to take."""
-        return PACE.expected(step, self.policy.spec, len(self.round_.jobs), usual=usual)
+        return PACE.expected(step, self.policy.paced_as, len(self.round_.jobs), usual=usual)
 
     def expected_bound(self) -> float:
         """Return the seconds that a first bound is expected to take."""
@@ -98,21 +98,21 @@ class Timed(Known):
 
     def leave_out(self, step: str) -> None:
         """Expect less of a step the next time, as it is left out."""
-        PACE.left_out(step, self.policy.spec, len(self.round_.jobs))
+        PACE.left_out(step, self.policy.paced_as, len(self.round_.jobs))
 
     def was_stopped(self, step: str) -> None:
         """Remember that a step was stopped, as it had used up all the time that was left."""
-        PACE.stopped(step, self.policy.spec, len(self.round_.jobs), self.limits.seconds or 0.0)
+        PACE.stopped(step, self.policy.paced_as, len(self.round_.jobs), self.limits.seconds or 0.0)
 
     def expects_a_stop(self, step: str) -> bool:
         """Return whether a step was stopped the last time that it was begun."""
-        return PACE.was_stopped(step, self.policy.spec, len(self.round_.jobs))
+        return PACE.was_stopped(step, self.policy.paced_as, len(self.round_.jobs))
 
     def remember_overrun(self, budget: Budget, used: float) -> None:
         """Remember by how much an algorithm that used so many seconds went beyond its budget."""
         given = budget.limits.seconds
         if given is not None and used > given:
-            PACE.took("overrun", self.policy.spec, len(self.round_.jobs), used - given)
+            PACE.took("overrun", self.policy.paced_as, len(self.round_.jobs), used - given)
 
     @contextmanager
     def step(self, step: str, phase: str) -> Iterator[None]:
@@ -120,6 +120,6 @@ class Timed(Known):
         tell(step, self.value, self.bound)
         began, used = time.monotonic(), time.thread_time()
         yield
-        PACE.took(step, self.policy.spec, len(self.round_.jobs), time.thread_time() - used)
+        PACE.took(step, self.policy.paced_as, len(self.round_.jobs), time.thread_time() - used)
         seconds = time.monotonic() - began
         self.stats = msgspec.structs.replace(self.stats, **{phase: getattr(self.stats, phase) + seconds})

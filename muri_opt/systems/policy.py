@@ -98,6 +98,11 @@ class Policy(ABC):
         return self.name + (":" + ",".join(set_) if set_ else "")
 
     @property
+    def paced_as(self) -> str:
+        """What the time of its steps is remembered by; a setting that changes all the time is left out."""
+        return self.spec
+
+    @property
     def written_in(self) -> str:
         """The name of the module in which its algorithm is written."""
         return type(self).__module__

@@ -51,16 +51,49 @@ def _prices(profits: Floats, shares: Floats) -> Floats:
     gains = np.concatenate((np.zeros(axes), profits[shares.any(axis=1)]))
     basis, prices = np.arange(axes), np.zeros(axes)
     for _ in range(MOST_PIVOTS):
-        try:
-            inverse = np.linalg.inv(columns[basis].T)
-        except np.linalg.LinAlgError:  # columns that are too much alike: the prices so far will do
+        inverse = _inverse(columns[basis].T.tolist())
+        if inverse is None:  # columns that are too much alike: the prices so far will do
             break
-        prices = gains[basis] @ inverse
-        beyond = gains - columns @ prices
+        prices = _combined(gains[basis], inverse)
+        beyond = gains - _combined(prices, columns.T)
         enters = int(np.argmax(beyond))
-        step = inverse @ columns[enters]
+        step = _combined(columns[enters], inverse.T)
         if beyond[enters] <= _TINY * gains[enters] or (step <= _TINY).all():
             break
         with np.errstate(divide="ignore", invalid="ignore"):
             basis[np.argmin(np.where(step > _TINY, inverse.sum(axis=1) / step, np.inf))] = enters
     return prices
+
+
+def _combined(weights: Floats, rows: Floats) -> Floats:
+    """Return the sum of rows, each times its weight, one after the other.
+
+    Products of matrices are added up in an order, and rounded, as the library and the processor like; what is proved
+    must be the same wherever it is checked.
+    """
+    total = np.zeros(rows.shape[1])
+    for weight, row in zip(weights.tolist(), rows, strict=True):
+        total = total + weight * row
+    return total
+
+
+def _inverse(rows: list[list[float]]) -> Floats | None:
+    """Return the inverse of a matrix of up to three rows by its cofactors; ``None`` where it has none."""
+    size = len(rows)
+    if size == 1:
+        cofactors = [[1.0]]
+    elif size == 2:
+        (a, b), (c, d) = rows
+        cofactors = [[d, -c], [-b, a]]
+    else:
+        cofactors = [[_minor(rows, row, column) for column in range(size)] for row in range(size)]
+    determinant = 0.0
+    for one, cofactor in zip(rows[0], cofactors[0], strict=True):
+        determinant += one * cofactor
+    return None if determinant == 0 else np.array(cofactors).T / determinant
+
+
+def _minor(rows: list[list[float]], row: int, column: int) -> float:
+    """Return the cofactor of a place in a matrix of three rows: by cyclic places it has no sign."""
+    (above, below), (left, right) = (((at + 1) % 3, (at + 2) % 3) for at in (row, column))
+    return rows[above][left] * rows[below][right] - rows[above][right] * rows[below][left]

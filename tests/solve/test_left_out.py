@@ -7,7 +7,7 @@ import pytest
 from muri_opt import Limits, policy_from
 from muri_opt.rounds.generate.families import generate
 from muri_opt.solve import search, timed
-from muri_opt.solve.pace import Pace
+from muri_opt.solve.pace import MOST_KNOWN, Pace
 
 LARGE = generate("gangs", jobs=200, nodes=40, seed=1)
 
@@ -52,3 +52,18 @@ def test_a_bound_is_late_by_no_more_than_the_limit_itself(pace: Pace) -> None:
     pace.took("bound", "srtf", 200, 0.15)
     assert asks("srtf", 0.01).is_late_for("bound", by=asks("srtf", 0.01).bound_lateness())
     assert [asks("srtf", seconds).bound_lateness() for seconds in (0.0, 0.05, 10.0)] == [0.02, 0.05, 0.2]
+
+
+def test_no_more_is_remembered_than_so_many_steps() -> None:
+    known = Pace()
+    for number in range(MOST_KNOWN + 10):
+        known.took("algorithm", f"policy-{number}", 10, 1.0)
+    assert len(known._taken) == MOST_KNOWN
+    assert known.expected("algorithm", "policy-0", 10) == 0.0
+    assert known.expected("algorithm", f"policy-{MOST_KNOWN}", 10) == 1.0
+
+
+def test_a_policy_that_learns_is_remembered_as_one() -> None:
+    policy = policy_from("joint-l:weights=gittins")
+    assert policy.learned(3.0).learned(5.0).paced_as == policy.paced_as == policy.spec
+    assert policy.learned(3.0).spec != policy.spec

@@ -100,3 +100,30 @@ def test_where_cells_would_be_too_many_the_better_bound_counts(profit: str, bett
         (cells,) = most_profits([Spot(room)], items)
     assert (fractions < cells) == (better == "fractions")
     assert most_profits([Spot(room)], items) == [min(fractions, cells)]
+
+
+SHARES = st.sampled_from([0.0, 0.25, 0.5, 1.0]) | st.floats(0.001, 1)
+
+
+@given(
+    st.integers(1, 3).flatmap(
+        lambda size: st.lists(st.lists(SHARES, min_size=size, max_size=size), min_size=size, max_size=size)
+    )
+)
+def test_the_inverse_is_one_where_there_is_one(rows: list[list[float]]) -> None:
+    found = fractional_filling._inverse(rows)
+    matrix = np.array(rows)
+    if found is None:
+        assert abs(np.linalg.det(matrix)) < 1e-12
+        return
+    assume(np.linalg.cond(matrix) < 1e6)
+    assert np.abs(found @ matrix - np.eye(len(rows))).max() < 1e-8
+
+
+def test_prices_are_sums_in_one_order() -> None:
+    """No matrix products: libraries add these up as the processor likes, and a bound must be the same everywhere."""
+    rng = np.random.default_rng(1)
+    for _ in range(200):
+        weights, rows = rng.random(3), rng.random((3, 40))
+        expected = [(weights[0] * a + weights[1] * b) + weights[2] * c for a, b, c in rows.T]
+        assert fractional_filling._combined(weights, rows).tolist() == expected

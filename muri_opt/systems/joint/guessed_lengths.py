@@ -35,6 +35,11 @@ class GuessedLengthsPolicy(JointPolicy):
     lengths: ClassVar[str] = "attained"
 
     @property
+    def paced_as(self) -> str:
+        """Samples change with every job that ends."""
+        return replace(self, samples=NO_SAMPLES).spec
+
+    @property
     def summary(self) -> str:
         """What is decided together, and what is known of lengths."""
         return "shares of GPUs and partners on them together, by what brings completions forward; lengths unknown"
