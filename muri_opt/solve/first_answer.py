@@ -117,12 +117,12 @@ class FirstAnswer(Timed):
         """Take a decision that needs no search, if one keeps the rules."""
         with self.step("simple", "solve_seconds"):
             drafts = simple_decisions(self.policy, self.round_)
-            found = next(filter(None, map(self._kept_to_rules, drafts)), None)
+            found = next(filter(None, map(self.kept_to_rules, drafts)), None)
             if found is not None:
                 self.decision, self.value = found, self.audit.value(found)
         return found is not None
 
-    def _kept_to_rules(self, draft: Decision) -> Decision | None:
+    def kept_to_rules(self, draft: Decision) -> Decision | None:
         """Return a simple decision, without those who may not start as it says; ``None`` where it breaks rules then."""
         decision = draft if draft.waiting else self.audit.completed(draft)
         breaches = self.audit.breaches(decision)

@@ -11,6 +11,7 @@ from muri_opt.rounds import (
     Round,
 )
 from muri_opt.solve.collector import collector_waits
+from muri_opt.solve.filling import fill
 from muri_opt.solve.fixed_point import reach_fixed_point
 from muri_opt.solve.loading import load_here
 from muri_opt.solve.needless_changes import undo_needless_changes
@@ -88,4 +89,5 @@ def _run(search: Search) -> Search:
         search.run_exact(*backends)
     spare_changes(search, *backends)
     undo_needless_changes(search)
+    fill(search)
     return search

@@ -56,8 +56,8 @@ def place_groups(
         placing.hold(fixed)
     each = worth_of_gpus or [0.0] * len(groups)
     keys = [
-        (-saved, placing.reach(group), -worth, *placing.hardest(group, size), -size, group)
-        for group, size, (saved, _), worth in zip(groups, gpus, stays, each, strict=True)
+        (-saved, placing.reach(group), -each_gpu, *placing.hardest(group, size), -size, group)
+        for group, size, (saved, _), each_gpu in zip(groups, gpus, stays, each, strict=True)
     ]
     line = sorted(range(len(groups)), key=keys.__getitem__)
     homes = [(groups[at], gpus[at], home) for at in line if (home := stays[at][1]) is not None]
