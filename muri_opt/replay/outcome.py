@@ -44,11 +44,6 @@ class JobOutcomes:
         """Job completion times: from submission to end."""
         return self.ended - self.submitted
 
-    @property
-    def unsuccessful(self) -> NDArray[np.bool_]:
-        """Whether a job gave up: all the GPU seconds it had were of attempts that failed."""
-        return (self.failed > 0) & (self.failed >= self.gpu_seconds)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Timeline:

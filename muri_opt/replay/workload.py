@@ -49,8 +49,9 @@ class Workload:
         return cls(name=name, jobs=tuple(ordered), resources=resources)
 
     def check_fits(self, cluster: Cluster) -> None:
-        """Refuse a job that asks for more GPUs than the cluster has: it would wait for ever."""
+        """Refuse a job that cannot run on as few GPUs as the cluster has: it would wait for ever."""
         for position, job in enumerate(self.jobs):
-            if job.gpus > cluster.total_gpus:
+            fewest = min([job.gpus, *(job.scaling or ()), *[plan.gpus for plan in job.plans or ()]])
+            if fewest > cluster.total_gpus:
                 where = f"jobs[{position}] ({job.id!r}).gpus"
                 raise InputError(where, str(job.gpus), f"at most the {cluster.total_gpus} GPUs of the cluster")

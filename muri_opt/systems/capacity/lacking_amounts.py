@@ -86,7 +86,7 @@ class LackingAmounts:
             each, there = self._on_each(name, asked[some])
             most = self._holders.most_of_each(held, self._nodes, there & (each < self._free))
             for count, jobs in zip(gpus[some].tolist(), most, strict=True):
-                named = ", ".join([f"{job!r} holds {amount / unit:g}{suffix}" for job, amount in jobs])
+                named = ", ".join([f"{job} holds {amount / unit:g}{suffix}" for job, amount in jobs])
                 yield f"{count} with its {name}" + (f" ({named})" if named else "")
 
 
@@ -99,7 +99,7 @@ def named_holders(most: Sequence[tuple[str, int]], lacks: int) -> str:
     """Return as many of the jobs as hold what is lacking, in words."""
     named, total = list[str](), 0
     for job, gpus in most:
-        named.append(f"{job!r} holds {gpus_text(gpus)}")
+        named.append(f"{job} holds {gpus_text(gpus)}")
         total += gpus
         if total >= lacks:
             break

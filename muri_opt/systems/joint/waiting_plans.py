@@ -64,8 +64,11 @@ class _Told:
             remedy = f"free {gpus_text(fewest - free)} more"
             return WaitingReason.CAPACITY, f"{said}; {free} are free where it may start", remedy
         if not any(open_to):
-            detail = f"{said}; {free} are free where it may start, but no plan finds room for all its parts"
-            return WaitingReason.FRAGMENTATION, detail, "free GPUs that the parts of a plan can use"
+            needs_more = any(part.milli or part.mib for shape in shapes for part in shape.parts)
+            besides = ", each with its CPUs and memory" if needs_more else ""
+            detail = f"{said}; {free} are free where it may start, but no plan finds room for all its parts{besides}"
+            remedy = f"free GPUs{' with the CPUs and memory' * needs_more} that the parts of a plan can use"
+            return WaitingReason.FRAGMENTATION, detail, remedy
         detail = f"{said}, free now; the decision keeps them free"
         return WaitingReason.PRIORITY, detail, "decide again; the methods 'auto' and 'exact' leave no such job waiting"
 

@@ -14,6 +14,7 @@ from muri_opt.systems.gangs import GangFormulation
 from muri_opt.systems.gangs.program_duals import DENOMINATOR
 from muri_opt.systems.orders import ORDERS
 from muri_opt.testing import rounds
+from muri_opt.verify.gangs.counting import able_jobs
 from muri_opt.verify.gangs.dual_bound import dual_bound
 from muri_opt.verify.gangs.value import job_values
 
@@ -28,7 +29,8 @@ def bounds(round_: Round, spec: str) -> tuple[int, int]:
     quick, relaxed = program.quick_duals(round_), program.duals(round_, model, row_duals)
     assert quick is not None
     assert relaxed is not None
-    return dual_bound(round_, worth, quick), dual_bound(round_, worth, relaxed)
+    able = able_jobs(round_, None)
+    return dual_bound(round_, worth, quick, able=able), dual_bound(round_, worth, relaxed, able=able)
 
 
 @given(rounds(), st.sampled_from(sorted(ORDERS)), st.sampled_from(["any", "fewest"]))
@@ -63,7 +65,7 @@ def test_quick_prices_are_those_of_the_first_job_cut() -> None:
     worth = job_values(round_, settings_of("fifo:objective=weighted"))
     assert worth == {"j0": 8, "j1": 6, "j2": 6, "j3": 1}
     # 4 GPUs at 2, 2 of the quota at 1; j0 gains 8 - 2 * 3, nobody else gains.
-    assert dual_bound(round_, worth, duals) == 8 + 2 + 2
+    assert dual_bound(round_, worth, duals, able=able_jobs(round_, None)) == 8 + 2 + 2
 
 
 def test_a_roomy_cluster_costs_nothing() -> None:
