@@ -33,6 +33,7 @@ from muri_opt import (
     solve_round,
     verify,
 )
+from muri_opt.report.text.policies import detailed, detailed_text
 from muri_opt.rounds import plugins
 from muri_opt.systems import PLAIN_RULES, FunctionPolicy, registry
 from muri_opt.systems.gangs import SYSTEM, GangPolicy, list_decision
@@ -254,6 +255,12 @@ def test_promises_of_a_registered_system_are_its_own(known_systems: None) -> Non
     names = {one.name for one in promised("sized")}
     assert "waiting-removed" not in names
     assert names | {"waiting-removed"} == {one.name for one in promised("srtf")}
+
+
+def test_nothing_is_promised_for_policies_of_others(known_systems: None) -> None:
+    register_system(System(name="sized", chapter="gangs", policies={"sized": Sized}))
+    assert "no invariant: it is not of this package" in detailed_text(detailed("sized", "-"))
+    assert "no invariant" not in detailed_text(detailed("fifo", "-"))
 
 
 def test_a_module_in_this_folder_is_found_by_the_program(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from typing import TypedDict
 
 from muri_opt.report.tables import indented, table
 from muri_opt.rounds.used_fields import FIELDS
+from muri_opt.studies.runner.policy_code import from_elsewhere
 from muri_opt.systems import POLICIES, has_program, policy_from, systems, unit_of
 from muri_opt.systems.policy import Allowed, Policy, Span
 
@@ -91,13 +92,16 @@ def detailed_text(found: Detailed) -> str:
         + "; method exact solves its program" * found["exact"]
     )
     kept = ", ".join(found["not_promised"])
+    invariants = f"all invariants of the testing kit but {kept}" if kept else "all invariants of the testing kit"
+    if from_elsewhere(policy_from(found["policy"])):
+        invariants = "no invariant: it is not of this package, and nobody has tested it here (docs/testing.md)"
     pairs = [
         ("policy", found["policy"]),
         ("does", found["summary"]),
         ("needs", ", ".join(found["needs"]) or "nothing beside id and gpus of jobs"),
         ("counts", found["value"]),
         ("promises", proof),
-        ("", f"all invariants of the testing kit but {kept}" if kept else "all invariants of the testing kit"),
+        ("", invariants),
         ("honours", ", ".join(found["honours"]) or "no field of format 2"),
         ("refuses", ", ".join(field for field in FIELDS if field not in found["honours"]) or "none"),
     ]
