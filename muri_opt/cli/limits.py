@@ -1,4 +1,4 @@
-"""The options that limit a solve: by the clock, or by a count that is the same on every machine."""
+"""The options that limit a solve: by the clock, or by a count that does not depend on how fast the machine is."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def add_limits(parser: argparse.ArgumentParser, *, what: str, seconds: float) ->
         "--work",
         metavar="W",
         type=float,
-        help="units of work instead, each about a second of one core: the same answer on every machine",
+        help="units of work instead, each about a second of one core: the same answer on slow and fast machines",
     )
 
 

@@ -58,7 +58,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--round-work",
         metavar="W",
         type=float,
-        help="units of work for each of them instead, as of 'solve': the same replay on every machine",
+        help="units of work for each of them instead, as of 'solve': the same replay on slow and fast machines",
     )
     add(
         "--round-gap",

@@ -59,7 +59,7 @@ class Node(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
     ``levels`` maps levels of the cluster to the node's unit; ``rack`` is the unit of the level of that name, in short:
     however it is given, it is stored there, and ``units`` has all. A node in state ``drain`` keeps what runs on it and
-    takes nothing new, one that is ``down`` has nothing. After ``available_until`` nothing may run on it.
+    takes nothing new, one that is ``down`` has nothing. From ``available_until`` on nothing starts on it.
 
     >>> Node(id="n0", gpus=8, cpus=96, memory_gib=1600).cpus
     96.0

@@ -1,4 +1,4 @@
-"""The front doors: a round in, a checked result out; the exact path below them; the solvers."""
+"""Entry points: a round in, a checked result out; the exact path below them; the solvers."""
 
 from typing import TYPE_CHECKING
 

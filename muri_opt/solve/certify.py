@@ -24,7 +24,7 @@ from muri_opt.verify import chapter_of, kernel
 DENOMINATOR = 1 << 32
 """Multipliers are rounded to whole numbers over this; the bound grows by less than the size of the program over it."""
 MOST_ENTRIES = 4_000_000
-"""How many entries of the program all splits together may pass over: a budget of work, the same on every machine."""
+"""How many entries of the program all splits together may pass over: a budget of work, no time."""
 _FRACTION = 1e-6
 _RAY_LENGTHS = tuple(4.0**power for power in range(30))
 

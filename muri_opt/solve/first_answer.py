@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 LEAST_SECONDS: Final = 0.25
 """An algorithm that was begun has these however little time is left: before it is stopped, it is late by them."""
-_SIMPLE: Final = Termination(reason=Reason.FEASIBLE, limit=Limit.TIME, detail="who runs goes on, and who fits starts")
+SIMPLE: Final = Termination(reason=Reason.FEASIBLE, limit=Limit.TIME, detail="who runs goes on, and who fits starts")
 
 
 @dataclass(slots=True, kw_only=True)
@@ -49,9 +49,9 @@ class FirstAnswer(Timed):
         if not named and self._is_too_long(takes) and self._take_simple():
             self.leave_out("algorithm")
             self.cuts += (f"{self.policy.spec} takes about {takes:.2g} s and was left out",)
-            said = _SIMPLE
+            said = SIMPLE
         elif (decision := self._own_decision(named=named)) is None:
-            said = _SIMPLE
+            said = SIMPLE
         else:
             broken = [] if named else self._broken(decision)
             if broken:

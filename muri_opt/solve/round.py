@@ -36,7 +36,7 @@ def solve_round(
     Infeasible and out-of-time are results; only bad input raises. The limit in seconds begins when all is loaded: the
     first call of a process takes longer by ``stats.startup_seconds``, unless :func:`~muri_opt.warm_up` was called.
     With ``Limits(work=...)`` no clock is asked for anything, and the same call gives the same result (but for the
-    seconds in its ``stats``) wherever it runs.
+    seconds in its ``stats``) on every machine with the same installed versions and the same kind of processor.
 
     >>> result = solve_round(shipped_round("toy/two-gangs"), policy="fifo", method="exact")
     >>> result.value, result.bound, sorted(result.decision.running)
@@ -88,6 +88,6 @@ def _run(search: Search) -> Search:
     if not search.close_enough:
         search.run_exact(*backends)
     spare_changes(search, *backends)
-    undo_needless_changes(search)
     fill(search)
+    undo_needless_changes(search)
     return search

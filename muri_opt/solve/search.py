@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -217,8 +218,12 @@ class Search(FirstAnswer):
 
     def _optimise(self, backend: str) -> Answer:
         tell(backend, self.value, self.bound)
-        limits, start = self._prepared(backend), self.decision
-        answer: Answer = self._in_worker(optimise, self.round_, self.program, backend, limits, start)
+        limits, start, began = self._prepared(backend), self.decision, time.monotonic()
+        try:
+            answer: Answer = self._in_worker(optimise, self.round_, self.program, backend, limits, start)
+        except WorkerError:
+            self.count("solve_seconds", time.monotonic() - began)
+            raise
         self.spent += answer.work
         self.stats = msgspec.structs.replace(
             self.stats,

@@ -116,10 +116,15 @@ class Timed(Known):
 
     @contextmanager
     def step(self, step: str, phase: str) -> Iterator[None]:
-        """Count the time of a step in a phase, and remember how much of the processor it took."""
+        """Count the time of a step in a phase, and remember how much of the processor it took if it came to its end."""
         tell(step, self.value, self.bound)
         began, used = time.monotonic(), time.thread_time()
-        yield
-        PACE.took(step, self.policy.paced_as, len(self.round_.jobs), time.thread_time() - used)
-        seconds = time.monotonic() - began
+        try:
+            yield
+            PACE.took(step, self.policy.paced_as, len(self.round_.jobs), time.thread_time() - used)
+        finally:
+            self.count(phase, time.monotonic() - began)
+
+    def count(self, phase: str, seconds: float) -> None:
+        """Count seconds in a phase of the search."""
         self.stats = msgspec.structs.replace(self.stats, **{phase: getattr(self.stats, phase) + seconds})

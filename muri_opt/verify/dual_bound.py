@@ -22,7 +22,7 @@ Supply = Mapping[str, Sequence[int | None]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PriceTable:
-    """PriceTable by label, over one denominator, and the price of everything there is."""
+    """Prices by label, over one denominator, and the price of everything there is."""
 
     denominator: int
     of: Mapping[str, Sequence[int]]
@@ -32,7 +32,7 @@ class PriceTable:
     def read(cls, duals: Prices, supply: Supply, *, signed: bool = False) -> PriceTable:
         """Return the prices that multipliers give, or refuse them by their label; what is left out is free.
 
-        PriceTable are at least 0, unless they are ``signed``: those of what must be used up exactly may have any sign.
+        Prices are at least 0, unless they are ``signed``: those of what must be used up exactly may have any sign.
         """
         if duals.denominator < 1:
             raise InputError("denominator", str(duals.denominator), "a whole number of at least 1")

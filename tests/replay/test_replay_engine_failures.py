@@ -26,7 +26,6 @@ def test_a_run_that_fails_begins_anew(fast):
     assert found.jobs.ended.tolist() == [20.0, 25.0]
     assert found.jobs.failed.tolist() == [20.0, 0.0]
     assert found.jobs.gpu_seconds.tolist() == [40.0, 10.0]
-    assert found.jobs.unsuccessful.tolist() == [False, False]
     assert found.jobs.restarts.tolist() == found.jobs.preemptions.tolist() == [0, 0]
 
 
@@ -58,7 +57,7 @@ def test_a_job_that_gives_up_ends_without_success(fails, retry, ended):
     found = replay(work, cluster_of(2), "fifo", failures=Failures(jobs={"a": fails}, retry=retry))
     assert found.jobs.ended.tolist() == [ended, ended + 5]
     assert found.jobs.failed.tolist() == [2 * ended, 0.0]
-    assert found.jobs.unsuccessful.tolist() == [True, False]
+    assert found.jobs.gpu_seconds.tolist() == [2 * ended, 10.0]
 
 
 def test_who_has_failed_waits_for_its_next_run():

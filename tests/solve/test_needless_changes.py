@@ -13,7 +13,7 @@ from muri_opt.solve import needless_changes
 from muri_opt.solve.explaining import explain
 from muri_opt.solve.search import Search
 
-CUT_SHORT = generate(family_drawn("max-min-elastic"), jobs=14, nodes=3, seed=2)
+CUT_SHORT = generate(family_drawn("max-min-elastic"), jobs=16, nodes=3, seed=7)
 """The solver resizes a job for nothing when 0.1 units of work are used up."""
 
 

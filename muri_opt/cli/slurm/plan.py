@@ -45,10 +45,8 @@ class SlurmPlan:
         return [*placed, release(self.starts)] if placed else []
 
 
-def plan_of(
-    reading: Reading, partitions: Collection[str], policy: str, method: str, limits: Limits, most: int | None = None
-) -> SlurmPlan:
-    """Return what a policy would start of the held jobs of some partitions; ``most`` of them at a time."""
+def plan_of(reading: Reading, partitions: Collection[str], policy: str, method: str, limits: Limits) -> SlurmPlan:
+    """Return what a policy would start of the held jobs of some partitions."""
     if not partitions:
         raise InputError("--partition", "none", "the partitions whose held jobs may be started")
     candidates = tuple(job for job, record in reading.records.items() if may_start(record, partitions))
@@ -62,7 +60,7 @@ def plan_of(
         for one in assignments
         if len(one.jobs) == 1 and one.jobs[0] in wanted
     ]
-    return SlurmPlan(round_=round_, result=result, candidates=candidates, starts=tuple(starts[:most]))
+    return SlurmPlan(round_=round_, result=result, candidates=candidates, starts=tuple(starts))
 
 
 def may_start(record: object, partitions: Collection[str]) -> bool:

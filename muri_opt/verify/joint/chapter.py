@@ -190,7 +190,7 @@ class JointChapter(Chapter):
         return best_bound((bound, proof) for bound, proof in found if bound is not None)
 
     def optimum(self, steps: int) -> int | None:
-        """Return the optimum by enumeration, where CPUs and memory cannot bind."""
+        """Return the optimum by enumeration."""
         return enumerated_joint(self.round_, self.rules, steps=steps)
 
     def sizes(self, job: Job) -> Sequence[int]:

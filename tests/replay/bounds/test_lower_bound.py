@@ -6,6 +6,7 @@ from random import Random
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 from scipy.optimize import linprog
 
 from muri_opt import Cluster, Job, Node, Plan
@@ -213,3 +214,48 @@ def test_of_no_jobs_it_is_nothing() -> None:
         "seconds": 0.0,
         "by": "own",
     }
+
+
+@pytest.mark.parametrize("first", [1e5, 1e9, 1.7e9])
+def test_a_trace_that_begins_at_a_date_has_the_bounds_of_one_that_begins_at_nothing(first: float) -> None:
+    rng = Random(3)
+    for length in (0.01, 5.0, 4_000.0):
+        jobs = [
+            Job(
+                id=f"j{place}",
+                gpus=rng.choice([1, 2, 4]),
+                submitted=round(length * rng.uniform(0, 9), 3),
+                iteration_seconds=length / 10,
+                remaining_iterations=rng.randint(1, 30),
+            )
+            for place in range(25)
+        ]
+        plain, dated = (
+            lower_bound(Workload.of("-", [replace(job, submitted=job.submitted + at) for job in jobs]), cluster(4))
+            for at in (0.0, first)
+        )
+        close = 1e-4 if length < 1 else 1e-6  # a date leaves fewer digits for what comes behind it
+        assert dated.own == pytest.approx(plain.own, rel=close)
+        assert dated.busy == pytest.approx(plain.busy, rel=close)
+        assert dated.prices == pytest.approx(plain.prices, rel=0.05)  # steps of the search go another way
+        reached = replay(Workload.of("-", jobs), cluster(4), "srtf").jobs.completion.mean()
+        assert max(plain.seconds, dated.seconds * (1 - 1e-4)) <= reached
+
+
+def test_short_jobs_long_after_the_first_are_not_said_to_take_longer_than_they_do() -> None:
+    jobs = [Job(id="first", gpus=1, submitted=0.0, iteration_seconds=1.0, remaining_iterations=1)]
+    jobs += [
+        Job(
+            id=f"j{place}",
+            gpus=1,
+            submitted=1e9 + place * 0.25,
+            iteration_seconds=0.001,
+            remaining_iterations=place + 1,
+        )
+        for place in range(6)
+    ]
+    mean = sum([1.0, *(0.001 * (place + 1) for place in range(6))]) / 7
+    bound = lower_bound(Workload.of("-", jobs), cluster(1))
+    assert 0.99 * mean <= bound.seconds <= mean
+    assert bound.busy <= mean
+    assert bound.prices <= mean

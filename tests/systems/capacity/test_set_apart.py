@@ -11,7 +11,7 @@ from more_examples import more_examples
 from msgspec import convert
 from msgspec.structs import replace
 
-from muri_opt import Decision, InputError, Round, policy_from, solve_round, verify
+from muri_opt import Cluster, Decision, InputError, Job, Node, Round, Tenant, policy_from, solve_round, verify
 from muri_opt.rounds import Waiting, WaitingReason
 from muri_opt.rounds.field_groups import STATES
 from muri_opt.testing import demanding_rounds, full_rounds
@@ -149,3 +149,25 @@ def test_a_level_whose_nodes_all_take_nothing_is_still_a_level(policy: str) -> N
     result = solve_round(round_, policy, "exact")
     assert result.certificate.violations == ()
     assert [(wait.job, wait.reason.value) for wait in result.answer.waiting] == [("a", "capacity")]
+
+
+@pytest.mark.parametrize("policy", ["joint-s", "muri-s", "afs-l"])
+def test_what_goes_on_as_it_is_is_there_in_what_others_are_told(policy: str) -> None:
+    """The cluster and the quota are those of the round, not what is left of them."""
+    said = {
+        "remaining_iterations": 100,
+        "iteration_seconds": 1.0,
+        "stage_seconds": (0.4, 0.3, 0.2, 0.1),
+        "scaling": {1: 1.0, 2: 1.5, 4: 2.0},
+        "tenant": "t",
+    }
+    stays = Job(id="stays", gpus=4, state="running", placement={"n": 4}, preemptible=False, **said)
+    waits = Job(id="waits", gpus=1, **said)
+    for quota, words in ((None, "('stays' holds 4 GPUs)"), (2, "tenant 't' is 2 over its quota of 2")):
+        cluster = Cluster(nodes=(Node(id="n", gpus=4),), tenants=(Tenant(id="t", quota_gpus=quota),))
+        round_ = Round(cluster=cluster, jobs=(stays, waits))
+        for decision in (policy_from(policy).decide(round_, 0), solve_round(round_, policy).answer):
+            (wait,) = decision.waiting
+            assert words in wait.detail
+            assert "empty cluster" not in wait.detail
+            assert wait.remedy != "ask for at most 0 GPUs, or enlarge the cluster"
