@@ -8,8 +8,11 @@ from muri_opt.rounds import Decision, WaitingReason, after
 from muri_opt.solve.explaining import explain
 from muri_opt.solve.search import Search
 from muri_opt.solve.simple_decision import simple_decisions
+from muri_opt.solve.timed import CHECKING
 
 _STEP: Final = "fill"
+FILLING: Final = 3 * CHECKING
+"""Seconds for each job that it may take where it was not done yet: a round is made, and two decisions are checked."""
 _MAY_FIT: Final = (WaitingReason.PRIORITY, WaitingReason.STOPPED)
 """Of jobs that are told one of these it is not said that nothing is free for them."""
 
@@ -23,7 +26,7 @@ def fill(search: Search) -> None:
     before = search.decision
     if before is None or all(wait.reason not in _MAY_FIT for wait in before.waiting):
         return
-    if search.is_late_for(_STEP):
+    if search.is_late_for(_STEP, usual=FILLING):
         search.leave_out(_STEP)
         return
     with search.step(_STEP, "solve_seconds"):

@@ -8,7 +8,7 @@ than as numbers. Where some number is too large for a word, a row is a tuple.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from operator import attrgetter
@@ -32,6 +32,8 @@ NO_STAGES: Final = -1
 LARGEST: Final = 1 << 62
 """Numbers below it are kept as machine words."""
 _DIGITS_OF_A_SECOND: Final = 9
+_AT_ONCE: Final = 1 << 16
+"""Periods that are worked out together."""
 _WORD: Final = np.dtype(np.int64).itemsize
 _TENS_IN_WORDS: Final = np.array([10**power % 2**64 for power in range(EXACT_TENS + 1)], dtype=np.uint64).view(np.int64)
 _said = attrgetter("gpus", "iteration_seconds", "stage_seconds", "scaling")
@@ -57,13 +59,25 @@ def rows_of(jobs: Sequence[Job], *, full: bool, powers: bool) -> list[bytes | No
     found: list[bytes | None] = [None] * len(jobs)
     fixed = [at for at, job in enumerate(jobs) if job.scaling is None]
     elastic = [at for at, job in enumerate(jobs) if job.scaling is not None]
-    for places, periods_of in ((fixed, _fixed), (elastic, _elastic)):
+    for places, periods_of in ((fixed, _fixed), *((some, _elastic) for some in _blocks(jobs, elastic))):
         if places:
             said = _Said.of([jobs[at] for at in places])
             rows = _packed(said, periods_of(said), full=full, powers=powers)
             for at, row in zip(places, rows, strict=True):
                 found[at] = row
     return found
+
+
+def _blocks(jobs: Sequence[Job], places: Sequence[int]) -> Iterator[list[int]]:
+    """Yield places of jobs that scale, some at a time: what their periods need stays in the processor's cache."""
+    some, numbers = list[int](), 0
+    for at in places:
+        some.append(at)
+        numbers += max(jobs[at].scaling or (0,))
+        if numbers >= _AT_ONCE:
+            yield some
+            some, numbers = [], 0
+    yield some
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
