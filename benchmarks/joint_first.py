@@ -23,13 +23,11 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from benchmarks.scale import plain_loop
+from benchmarks.scale import SIZES, plain_loop
 from benchmarks.what_binds import BINDING, bound_by
 from muri_opt import Cluster, Job, Limits, Node, Plan, Round, policy_from
 from muri_opt.rounds.budget import Budget
 
-NODES: Final = {100: 16, 1_000: 128, 10_000: 1_000}
-"""Nodes of 8 GPUs by number of jobs."""
 RESOURCES: Final = ("storage", "cpu", "gpu", "network")
 FEW: Final = 40
 _BOTH: Final = (("stages", "curve"),)
@@ -73,7 +71,7 @@ def drawn_round(kind: str, jobs: int, seed: str) -> Round:
         )
         for number in range(jobs)
     )
-    nodes = tuple(Node(id=f"n{number}", gpus=8) for number in range(NODES[jobs]))
+    nodes = tuple(Node(id=f"n{number}", gpus=8) for number in range(SIZES[jobs][0]))
     return Round(cluster=Cluster(nodes=nodes), resources=RESOURCES, jobs=tuple(named))
 
 
@@ -115,7 +113,7 @@ def measured(policy: str, kind: str, jobs: int, rounds: int, limits: Limits = _A
 def main(arguments: list[str] | None = None) -> None:
     """Print one table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--jobs", type=int, choices=NODES, default=1_000)
+    parser.add_argument("--jobs", type=int, choices=SIZES, default=1_000)
     parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--policies", nargs="+", default=["joint-s", "joint-l"])
     given = parser.parse_args(arguments)

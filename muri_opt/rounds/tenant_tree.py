@@ -54,19 +54,6 @@ def parents(tenants: Sequence[Tenant]) -> NDArray[np.int64]:
     return np.fromiter((-1 if t.parent is None else place[t.parent] for t in tenants), dtype=np.int64)
 
 
-def subtrees(tenants: Sequence[Tenant]) -> NDArray[np.bool_]:
-    """Return ``[a, t]``: whether tenant t is tenant a or below it; a quota of a counts what all these t have."""
-    above = parents(tenants)
-    count = len(above)
-    found = np.eye(count, dtype=np.bool_)
-    here, at = np.arange(count), above.copy()
-    while (at >= 0).any():
-        here, at = here[at >= 0], at[at >= 0]
-        found[at, here] = True
-        at = above[at]
-    return found
-
-
 def lines_above(tenants: Sequence[Tenant]) -> tuple[tuple[int, ...], ...] | None:
     """Return for each tenant its position and those of all above it, from itself upwards; ``None`` without parents."""
     if all(tenant.parent is None for tenant in tenants):

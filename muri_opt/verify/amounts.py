@@ -168,7 +168,7 @@ class CountedRooms:
 
     def __init__(self, rooms: Iterable[Room]) -> None:
         self._rooms = Counter([room for room in rooms if room.gpus > 0])  # no other takes a gang
-        self._sizes = sizes_of(self._rooms)
+        self._sizes: Ints = np.ascontiguousarray(sizes_of(self._rooms).T)
         self._nodes = np.array([*self._rooms.values()], dtype=np.int64)
         self._known: dict[tuple[int, int], Counter[int]] = {}
 
@@ -178,8 +178,8 @@ class CountedRooms:
         counted = cls(())
         there = np.flatnonzero((nodes > 0) & (sizes[:, 0] > 0))
         numbers = zip(there.tolist(), nodes[there].tolist(), strict=True)
-        counted._rooms, counted._sizes = Counter({rooms[kind]: count for kind, count in numbers}), sizes[there]
-        counted._nodes = nodes[there]
+        counted._rooms = Counter({rooms[kind]: count for kind, count in numbers})
+        counted._sizes, counted._nodes = np.ascontiguousarray(sizes[there].T), nodes[there]
         return counted
 
     def holding(self, need: Need) -> Counter[int]:
@@ -205,8 +205,8 @@ class CountedRooms:
 
         Room that does not limit an amount has :data:`NO_LIMIT` of it.
         """
-        holds: Ints = self._sizes[:, 0]
-        for has, each in zip(self._sizes.T[1:], (milli, mebibytes), strict=True):
+        holds: Ints = self._sizes[0]
+        for has, each in zip(self._sizes[1:], (milli, mebibytes), strict=True):
             if each:
                 holds = np.minimum(holds, has // each)
         return holds
@@ -214,6 +214,11 @@ class CountedRooms:
     def together(self, need: Need) -> int:
         """Return how many GPUs of a gang fit on all nodes in all, however many it asks for."""
         return int(self._nodes @ np.maximum(self._holds(need.milli, need.mebibytes), 0))
+
+    def nodes_with(self, sizes: Sizes) -> int:
+        """Return how many nodes have so much of each resource, of GPUs at least one."""
+        gpus, milli, mebibytes = self._sizes
+        return int(self._nodes @ ((gpus >= sizes[0]) & (milli >= sizes[1]) & (mebibytes >= sizes[2])))
 
     def fewest(self, need: Need) -> int | None:
         """Return on how few nodes a gang fits, or ``None`` where it does not."""

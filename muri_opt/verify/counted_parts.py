@@ -24,6 +24,14 @@ class _Part(NamedTuple):
     gpus: int
 
 
+class _Parts(NamedTuple):
+    """Parts, which are kept likewise; one for each of their counted rooms that differ, and the GPUs of all."""
+
+    parts: Parts
+    differing: list[_Part]
+    gpus: int
+
+
 class CountedParts:
     """The ``rooms`` of nodes, counted for each part that is asked for.
 
@@ -38,8 +46,8 @@ class CountedParts:
         self._known: dict[int, _Part] = {}
         self._same: dict[bytes, CountedRooms] = {}
         """Counted rooms of parts by how many nodes of each room they have: most racks are alike."""
-        self._unlike: dict[int, tuple[Parts, list[_Part]]] = {}
-        """Those parts of jobs that differ in their counted rooms, by the identity of all, which are kept."""
+        self._together: dict[int, _Parts] = {}
+        """What is known of parts together, by their identity."""
 
     def holding(self, asked: Asked, need: Need) -> list[Counter[int]]:
         """Return how many nodes of each part hold so many GPUs of a job, of any size, by that number."""
@@ -82,17 +90,22 @@ class CountedParts:
             counts += [] if found is None else [found]
         return min(counts, default=None)
 
-    def gpus(self, asked: Asked) -> int:
-        """Return the GPUs of all parts where a job may start."""
-        return sum([self._of(part).gpus for part in asked.parts])
+    def gpus(self, parts: Parts) -> int:
+        """Return the GPUs of all of the parts."""
+        return self._all(parts).gpus
 
     def _differing(self, parts: Parts) -> list[_Part]:
         """Return one of the parts for each of their counted rooms that differ."""
-        known = self._unlike.get(id(parts))
+        return self._all(parts).differing
+
+    def _all(self, parts: Parts) -> _Parts:
+        known = self._together.get(id(parts))
         if known is None:
-            unlike = {id(part.rooms): part for part in map(self._of, parts)}
-            known = self._unlike[id(parts)] = parts, [*unlike.values()]
-        return known[1]
+            every = [self._of(part) for part in parts]
+            unlike = {id(part.rooms): part for part in every}
+            gpus = sum([part.gpus for part in every])
+            known = self._together[id(parts)] = _Parts(parts, [*unlike.values()], gpus)
+        return known
 
     def _of(self, part: tuple[int, ...]) -> _Part:
         known = self._known.get(id(part))

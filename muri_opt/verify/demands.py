@@ -41,6 +41,14 @@ class Asked:
     must: bool
 
     @property
+    def alike(self) -> tuple[int, int, int, bool]:
+        """What is equal for jobs that ask for the same of a start; it knows parts by their identity.
+
+        Whoever keeps it must keep the parts as well: the identity of parts that are gone may be that of others.
+        """
+        return id(self.parts), self.fewest, self.most, self.even
+
+    @property
     def reach(self) -> frozenset[int]:
         """All nodes on which some of it may be."""
         return frozenset(node for part in (*self.parts, self.home or ()) for node in part)

@@ -4,11 +4,10 @@ import numpy as np
 from full_rounds import full_rounds
 from hypothesis import given, strategies as st
 
-from muri_opt.rounds import Cluster, Job, Node, Round, Tenant, Within
+from muri_opt.rounds import Cluster, Job, Node, Round, Within
 from muri_opt.rounds.eligibility import Eligibility, gpu_type_codes
 from muri_opt.rounds.levels import unit_codes
 from muri_opt.rounds.quantities import microseconds
-from muri_opt.rounds.tenant_tree import parents, subtrees
 
 
 def may_start(round_, job, node):
@@ -103,16 +102,3 @@ def test_codes_of_types_and_units_are_equal_where_those_are(round_):
         for one, first in enumerate(nodes):
             for two, second in enumerate(nodes):
                 assert (codes[one] == codes[two]) == (first.units.get(level) == second.units.get(level))
-
-
-@given(above=st.lists(st.integers(0, 5), min_size=1, max_size=7))
-def test_a_subtree_is_a_tenant_and_all_below_it(above):
-    tenants = [Tenant(id=f"t{k}", parent=None if k == 0 or up >= k else f"t{up}") for k, up in enumerate(above)]
-    cluster = Cluster(nodes=(), tenants=tenants)
-    found, up = subtrees(cluster.tenants), parents(cluster.tenants)
-    for top in range(len(tenants)):
-        for tenant in range(len(tenants)):
-            at = tenant
-            while at not in (top, -1):
-                at = int(up[at])
-            assert found[top, tenant] == (at == top)

@@ -34,7 +34,7 @@ def test_a_job_could_start_on_as_few_nodes_as_by_looking_at_all(group: str) -> N
             asked, need = every[job.id], need_of(job)
             assert counted.node_count(asked, need) == asked.node_count(rooms, need)
             assert counted.can_start(asked, need) == (asked.node_count(rooms, need) is not None)
-            assert counted.gpus(asked) == sum(rooms[node].gpus for part in asked.parts for node in part)
+            assert counted.gpus(asked.parts) == sum(rooms[node].gpus for part in asked.parts for node in part)
             changed = {node: some_room(draw) for node in range(len(rooms)) if draw.random() < 0.4}
             added = [some_room(draw) for _ in range(draw.choice([0, 0, 1, 2]))]
             then = [changed.get(node, room) for node, room in enumerate(rooms)]

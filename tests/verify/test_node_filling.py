@@ -9,8 +9,9 @@ import pytest
 from hypothesis import event, given, strategies as st
 from more_examples import more_examples
 
-from muri_opt.verify import node_filling, node_items
+from muri_opt.verify import cell_grid, node_filling, node_items
 from muri_opt.verify.amounts import NO_LIMIT, Sizes
+from muri_opt.verify.cell_grid import Grid
 from muri_opt.verify.node_filling import Spot, most_profits, profit_of_nodes, profit_of_room
 from muri_opt.verify.node_items import Item, undominated
 
@@ -46,7 +47,7 @@ def test_the_grid_finds_the_best_set(
     spots = [Spot(room), *(Spot(room, tuple(extra)) for extra in extras)]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(node_filling, "MOST_WAYS", ways)  # extras are added in cells of the grid, or way by way
-        patch.setattr(node_filling, "MOST_TOGETHER", together)  # tables are filled one by one, or all together
+        patch.setattr(cell_grid, "MOST_TOGETHER", together)  # tables are filled one by one, or all together
         assert most_profits(spots, some) == [brute(room, some, spot.extras) for spot in spots]
 
 
@@ -86,7 +87,7 @@ def test_what_is_left_out_was_not_needed(room: Sizes, some: list[Item], block: i
     assert kept == undominated(room, some, smallest)
     assert set(kept) <= set(some)
     event(f"{10 * len(kept) // max(1, len(some))} of 10 kept")
-    grid = node_filling._Grid.of(room, room, some, 10**9)
+    grid = Grid.of(room, room, some, 10**9)
     everything = grid.filled(grid.empty(), node_filling._by_job(some).values())
     assert grid.filled(grid.empty(), node_filling._by_job(kept).values()).tolist() == everything.tolist()
 
@@ -134,7 +135,7 @@ def test_only_what_can_run_short_is_counted(
     room: Sizes, sizes: list[Sizes], axes: tuple[int, ...], shape: tuple[int, ...]
 ) -> None:
     some = [Item(job, size, 1) for job, size in enumerate(sizes)]
-    grid = node_filling._Grid.of(room, room, some, 10**6)
+    grid = Grid.of(room, room, some, 10**6)
     assert (grid.axes, grid.shape, grid.cells) == (axes, shape, len(grid.empty().ravel()))
 
 
@@ -144,9 +145,9 @@ def test_too_fine_a_grid_is_made_coarser() -> None:
     room = (2, 0, 999)
     assert most_profits([Spot(room)], some) == [5]
     assert most_profits([Spot(room)], some, share=node_filling.MOST_STEPS // (2 * 1500)) == [9]
-    grid = node_filling._Grid.of(room, room, some, 1500)
+    grid = Grid.of(room, room, some, 1500)
     assert (grid.units, grid.shape) == ((1, 2), (3, 500))
-    assert node_filling._Grid.of(room, room, some, 1).cells == 1
+    assert Grid.of(room, room, some, 1).cells == 1
 
 
 def test_a_job_may_count_twice_where_counting_once_takes_too_long(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,9 +13,9 @@ MOST_GB_S: Final = 1e6
 MOST_MILLISECONDS: Final = 1e12
 
 
-def set_whole(owner: Any, field: str, most: int, least: int = 1) -> None:
-    """Store a field as a plain whole number from ``least`` to ``most``, or refuse it."""
-    object.__setattr__(owner, field, whole(field, getattr(owner, field), most, least))
+def set_whole(owner: Any, field: str, most: int) -> None:
+    """Store a field as a plain whole number from 1 to ``most``, or refuse it."""
+    object.__setattr__(owner, field, whole(field, getattr(owner, field), most, least=1))
 
 
 def set_positive(owner: Any, field: str, most: float) -> None:

@@ -131,11 +131,11 @@ def _texts(change: Change) -> tuple[str, str]:
     return solution.change_text(change), solution.change_text(change, nested=True)
 
 
-def nodes_text(gpus: Mapping[str, int], most: int = _MOST_NODES) -> str:
+def nodes_text(gpus: Mapping[str, int]) -> str:
     """Return the GPUs per node, such as ``n0 x4, n1 x2``; a node of which only CPUs are in use has no number."""
-    parts = [cut(node, _NAME) + f" x{number}" * (number > 0) for node, number in list(gpus.items())[:most]]
-    if len(gpus) > most:
-        parts.append(f"{len(gpus) - most:,} more nodes")
+    parts = [cut(node, _NAME) + f" x{number}" * (number > 0) for node, number in list(gpus.items())[:_MOST_NODES]]
+    if len(gpus) > _MOST_NODES:
+        parts.append(f"{len(gpus) - _MOST_NODES:,} more nodes")
     return ", ".join(parts)
 
 

@@ -16,12 +16,12 @@ def rounded(value: float, digits: int = DIGITS) -> float:
     return float(f"{value:.{digits - 1}e}")
 
 
-def rounded_down(value: float, digits: int = DIGITS) -> float:
-    """Return the largest number of so many significant digits that is no larger than this one, but for a rounding."""
-    nearest = rounded(value, digits)
+def rounded_down(value: float) -> float:
+    """Return the largest number of :data:`DIGITS` digits that is no larger than this one, but for a rounding."""
+    nearest = rounded(value)
     if nearest <= value * (1 + _ROUNDING):
         return nearest
-    return float(Decimal(repr(nearest)) - Decimal(1).scaleb(Decimal(repr(nearest)).adjusted() - digits + 1))
+    return float(Decimal(repr(nearest)) - Decimal(1).scaleb(Decimal(repr(nearest)).adjusted() - DIGITS + 1))
 
 
 def rank(value: float) -> int:

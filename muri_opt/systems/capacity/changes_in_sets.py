@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Final
 
 import numpy as np
@@ -70,21 +72,10 @@ class ChangesInSets:
             if self._fits_without(job, nodes, demand, most, [group]):
                 return (group,)
         held = np.bincount(holders.group[here], weights=holders.gpus[here], minlength=len(holders.names))
-        useful = groups[np.lexsort((holders.size[groups], -held[groups]))][:MOST_VICTIMS].tolist()
-        chosen: list[int] = []
-        for group in useful:
-            chosen.append(group)
-            if self._fits_without(job, nodes, demand, most, chosen):
-                break
-        else:
-            return None
-        for group in sorted(chosen, key=lambda group: -int(holders.size[group])):
-            rest = [other for other in chosen if other != group]
-            if self._fits_without(job, nodes, demand, most, rest):
-                chosen = rest
-        return tuple(sorted(chosen))
+        useful = groups[np.lexsort((holders.size[groups], -held[groups]))]
+        return needed_groups(useful, holders, partial(self._fits_without, job, nodes, demand, most))
 
-    def _fits_without(self, job: int, nodes: Ints, demand: Demand, most: int | None, groups: list[int]) -> bool:
+    def _fits_without(self, job: int, nodes: Ints, demand: Demand, most: int | None, groups: Sequence[int]) -> bool:
         """Return whether the job fits on the nodes once the groups are gone."""
         holders, left, count = self._holders, self._left, len(self._left.gpus)
         gone = holders.of_groups(groups)
@@ -96,6 +87,27 @@ class ChangesInSets:
             [job], left.gpus[nodes] + gpus, left.cpus[nodes] + cpus, left.memory[nodes] + memory
         )
         return _fits(room, int(left.asks[job]), demand, most)
+
+
+def needed_groups(
+    useful: Ints, holders: Holders, fits_without: Callable[[Sequence[int]], bool]
+) -> tuple[int, ...] | None:
+    """Return groups to stop, none needlessly: the first, most ``useful`` ones until a gang fits without them.
+
+    Then those go on that need not be stopped, the largest first. ``None`` where the first of them are not enough.
+    """
+    chosen: list[int] = []
+    for group in useful[:MOST_VICTIMS].tolist():
+        chosen.append(group)
+        if fits_without(chosen):
+            break
+    else:
+        return None
+    for group in sorted(chosen, key=lambda group: -int(holders.size[group])):
+        rest = [other for other in chosen if other != group]
+        if fits_without(rest):
+            chosen = rest
+    return tuple(sorted(chosen))
 
 
 def further_node(room: Ints, asks: int, demand: Demand) -> tuple[int, int] | None:

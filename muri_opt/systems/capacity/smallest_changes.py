@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import partial
 from typing import Final
 
 import numpy as np
@@ -12,7 +14,7 @@ from muri_opt.rounds.amounts import Ints
 from muri_opt.rounds.decision import Change
 from muri_opt.rounds.eligibility import Bools
 from muri_opt.systems.capacity.binding_in_sets import Binding
-from muri_opt.systems.capacity.changes_in_sets import MOST_VICTIMS, ChangesInSets
+from muri_opt.systems.capacity.changes_in_sets import ChangesInSets, needed_groups
 from muri_opt.systems.capacity.free_capacity import Leftover
 from muri_opt.systems.capacity.gang_fit import empty_room, fewest_nodes
 from muri_opt.systems.capacity.holders import Holders
@@ -187,19 +189,7 @@ class GangChanges:
         order = np.lexsort((holders.size, -gain))
         there = np.zeros(len(holders.names), dtype=np.bool_)
         there[holders.group[here]] = True
-        useful = order[there[order]][:MOST_VICTIMS].tolist()
-        chosen: list[int] = []
-        for group in useful:
-            chosen.append(group)
-            if self._fits_without(job, nodes, chosen):
-                break
-        else:
-            return None
-        for group in sorted(chosen, key=lambda group: -int(holders.size[group])):
-            rest = [other for other in chosen if other != group]
-            if self._fits_without(job, nodes, rest):
-                chosen = rest
-        return tuple(sorted(chosen))
+        return needed_groups(order[there[order]], holders, partial(self._fits_without, job, nodes))
 
     def _stoppable(self, nodes: Ints) -> Bools:
         """Return which entries are of groups on these nodes that may be stopped."""
@@ -220,7 +210,7 @@ class GangChanges:
             self._gains[kind] = gain
         return gain
 
-    def _fits_without(self, job: int, nodes: Ints, groups: list[int]) -> bool:
+    def _fits_without(self, job: int, nodes: Ints, groups: Sequence[int]) -> bool:
         """Return whether the job fits on the nodes once the groups are gone."""
         holders, count = self._holders, len(self._left.gpus)
         gone = holders.of_groups(groups)

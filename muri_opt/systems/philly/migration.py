@@ -9,6 +9,7 @@ from itertools import combinations
 import numpy as np
 
 from muri_opt.rounds.amounts import Ints
+from muri_opt.systems.philly.asked_once import AskedOnce
 from muri_opt.systems.philly.cluster_state import ClusterState, find_placement
 from muri_opt.systems.philly.eviction_cover import Item
 from muri_opt.systems.philly.job_status import Bools, Held
@@ -24,7 +25,7 @@ _AT_ONCE = 16
 Moves = tuple[dict[int, Held], Held]
 
 
-class Moving:
+class Moving(AskedOnce[Moves]):
     """What can be moved in a cluster. Made once, it answers for many gangs, till the state changes.
 
     Only jobs that ``may`` are moved, with at most ``budget`` GPUs together (``None``: any). It takes jobs from their
@@ -32,26 +33,18 @@ class Moving:
     """
 
     def __init__(self, state: ClusterState, may: Bools, budget: int | None) -> None:
-        self._state = state
+        super().__init__(state)
         self._budget = int(state.amounts.g.sum()) if budget is None else budget
         self._removals = Removals(state, may, keeps_quota=False)
         self._looks: dict[int, object] = {}
-        self._known: dict[tuple[int, int, int, int, int], Moves | None] = {}
-
-    def smallest(self, job: int, level: int) -> Moves | None:
-        """Return jobs with the places they would move to, and where the gang is then; ``None`` if nothing was found.
-
-        The gang may spread as far as ``level``; gangs of equal demands get equal moves. No job is spread further than
-        its level. For a gang on one node they are the fewest GPUs whose jobs find room elsewhere, each at its tightest
-        place, the largest first; that is a rule of thumb, and other places might have let fewer do.
-        """
-        amounts = self._state.amounts
-        key = (int(amounts.g[job]), int(amounts.c[job]), int(amounts.m[job]), level, self._state.status.kind(job))
-        if key not in self._known:
-            self._known[key] = self._smallest(job, level)
-        return self._known[key]
 
     def _smallest(self, job: int, level: int) -> Moves | None:
+        """Return jobs with the places they would move to, and where the gang is then; ``None`` if nothing was found.
+
+        No job is spread further than its level. For a gang on one node they are the fewest GPUs whose jobs find room
+        elsewhere, each at its tightest place, the largest first; that is a rule of thumb, and other places might have
+        let fewer do.
+        """
         state, one_node = self._state, self._state.status.locality.fewest[job] == 1
         gpus = int(state.amounts.g[job])
         held = find_placement(state, job, level)

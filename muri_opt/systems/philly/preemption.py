@@ -8,6 +8,7 @@ import numpy as np
 
 from muri_opt.rounds.amounts import UNLIMITED, Ints
 from muri_opt.systems.capacity.shaped_fit import only_where, shaped_fit
+from muri_opt.systems.philly.asked_once import AskedOnce
 from muri_opt.systems.philly.cluster_state import ClusterState, find_placement, most_of
 from muri_opt.systems.philly.eviction_cover import Amount, Cost, Cover, Item, cheapest_cover
 from muri_opt.systems.philly.job_status import Bools, Held
@@ -25,7 +26,7 @@ _AT_ONCE = 16
 Victims = tuple[tuple[int, ...], Held]
 
 
-class Removals:
+class Removals(AskedOnce[Victims]):
     """What is free without some of the jobs. Made once, it answers for many gangs, till the state changes.
 
     Only jobs that ``may`` leave; with ``keeps_quota`` no tenant falls below its quota, if the job ``joins`` those
@@ -44,7 +45,8 @@ class Removals:
         unpaid: Bools | None = None,
         restart: Ints | None = None,
     ) -> None:
-        self._state, amounts = state, state.amounts
+        super().__init__(state)
+        amounts = state.amounts
         self._restart = state.status.values.restart if restart is None else restart
         self._spare: dict[int, int] = {}
         self._payer = amounts.tenant
@@ -81,7 +83,6 @@ class Removals:
         self.sets = LeavingSets(state, self.items)
         most = MOST_ITEMS * int(self._restart.max(initial=0)) + 1
         self._by_sets = not keeps_quota and limit is None and most * self._base**2 < UNLIMITED << 10
-        self._known: dict[tuple[int, int, int, int, int], Victims | None] = {}
 
     def items(self, node: int) -> list[Item]:
         """Return the jobs of a node that may leave it."""
@@ -119,20 +120,12 @@ class Removals:
         sets = state.status.sets
         return room if sets is None else only_where(room, sets.of(job))
 
-    def smallest(self, job: int, level: int) -> Victims | None:
+    def _smallest(self, job: int, level: int) -> Victims | None:
         """Return jobs that leave, and where the gang is placed without them; ``None`` if there are none.
 
-        The gang may spread as far as ``level``; gangs of equal demands get equal victims. No proper subset of them
-        would do. For a gang on one node they have the fewest GPUs there can be; on several nodes they are looked for in
-        a few racks.
+        No proper subset of them would do. For a gang on one node they have the fewest GPUs there can be; on several
+        nodes they are looked for in a few racks.
         """
-        amounts = self._state.amounts
-        key = (int(amounts.g[job]), int(amounts.c[job]), int(amounts.m[job]), level, self._state.status.kind(job))
-        if key not in self._known:
-            self._known[key] = self._smallest(job, level)
-        return self._known[key]
-
-    def _smallest(self, job: int, level: int) -> Victims | None:
         state, gpus = self._state, int(self._state.amounts.g[job])
         held = find_placement(state, job, level)
         if held is not None:

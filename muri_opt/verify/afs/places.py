@@ -91,7 +91,7 @@ class SharePlaces:
         found = []
         for place, table in enumerate(values):
             need, asked = need_of(self.round_.jobs[place]), self.asked[place]
-            like = id(asked.parts), asked.fewest, asked.most, asked.even, need.milli, need.mebibytes, tuple(table)
+            like = asked.alike, need.milli, need.mebibytes, tuple(table)
             if like not in known:
                 known[like] = self._fitting(asked, table, counted.holding(asked, need))
             could, at_home = known[like], sum((asked.home or {}).values())

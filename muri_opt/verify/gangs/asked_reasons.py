@@ -30,35 +30,54 @@ def asked_reasons(
     it fits none of those nodes on whose GPU type its tenant has enough left; that fewer GPUs are free there than it
     asks for; that they are free but not as it asks for them.
     """
-    free, empty = CountedParts([*rooms_after(round_, decision).values()]), empty_parts(round_)
+    free = CountedParts([*rooms_after(round_, decision).values()])
+    binding = Binding(empty_parts(round_), free, fewest_nodes=fewest_nodes)
     spare, types = spare_gpus(round_, held), None
     if "tenant.quota_by_type" in round_.used_fields:
         types = OpenTypes(round_, used_of(round_, decision))
-
-    known: dict[object, WaitingReason] = {}
-
-    def binding(mine: Asked, within: Asked, need: Need, quota: int | None) -> WaitingReason:
-        if not empty.can_start(mine, need):
-            return WaitingReason.CAPACITY
-        if (quota is not None and need.gpus > quota) or (within is not mine and not empty.can_start(within, need)):
-            return WaitingReason.QUOTA
-        if need.gpus > free.gpus(within):
-            return WaitingReason.CAPACITY
-        if not free.can_start(within, need) or (fewest_nodes and needs_more_nodes(mine, within, need)):
-            return WaitingReason.FRAGMENTATION
-        return WaitingReason.PRIORITY
-
-    def needs_more_nodes(mine: Asked, within: Asked, need: Need) -> bool:
-        least, now = empty.node_count(mine, need), free.node_count(within, need)
-        return least is not None and now is not None and now > least
-
     for wait in decision.waiting:
         job = round_.jobs[round_.job_index[wait.job]]
         mine, need, quota = asked[job.id], needs(job), spare.get(job.tenant or "")
-        within = mine if types is None else replace(mine, parts=types.parts(job, mine))
-        first = () if types is None else tuple(part[0] for part in within.parts)
-        key = id(mine.parts), first, mine.fewest, mine.most, mine.even, need, quota
+        within = None if types is None else replace(mine, parts=types.parts(job, mine))
         back = kept_back(round_, job)
-        if back is None and key not in known:
-            known[key] = binding(mine, within, need, quota)
-        yield wait, said_of(job, known[key]) if back is None else back
+        yield wait, said_of(job, binding.of(mine, need, quota, within)) if back is None else back
+
+
+class Binding:
+    """The first rule that keeps a gang from starting; equal questions are answered once.
+
+    It is told of the ``empty`` nodes, and what is ``free`` of them; whether gangs must be on the fewest nodes.
+    """
+
+    def __init__(self, empty: CountedParts, free: CountedParts, *, fewest_nodes: bool = False) -> None:
+        self._empty, self._free, self._fewest_nodes = empty, free, fewest_nodes
+        self._known: dict[object, WaitingReason] = {}
+
+    def of(self, asked: Asked, need: Need, quota: int | None, within: Asked | None = None) -> WaitingReason:
+        """Return the rule for what a job asks, where a quota leaves it so many GPUs.
+
+        ``within`` are the parts of it that quotas of GPU types leave, if there are such quotas.
+        """
+        first = () if within is None else tuple(part[0] for part in within.parts)
+        key = asked.alike, first, need, quota
+        if key not in self._known:
+            self._known[key] = self._found(asked, need, quota, within)
+        return self._known[key]
+
+    def _found(self, asked: Asked, need: Need, quota: int | None, within: Asked | None) -> WaitingReason:
+        if not self._empty.can_start(asked, need):
+            return WaitingReason.CAPACITY
+        if quota is not None and need.gpus > quota:
+            return WaitingReason.QUOTA
+        if within is not None and not self._empty.can_start(within, need):
+            return WaitingReason.QUOTA
+        left = asked if within is None else within
+        if need.gpus > self._free.gpus(left.parts):
+            return WaitingReason.CAPACITY
+        if not self._free.can_start(left, need) or (self._fewest_nodes and self._needs_more_nodes(asked, left, need)):
+            return WaitingReason.FRAGMENTATION
+        return WaitingReason.PRIORITY
+
+    def _needs_more_nodes(self, asked: Asked, left: Asked, need: Need) -> bool:
+        least, now = self._empty.node_count(asked, need), self._free.node_count(left, need)
+        return least is not None and now is not None and now > least

@@ -63,8 +63,7 @@ class Proposals:
         key: tuple[object, ...] = id(changes), job.gpus, job.cpus, job.memory_gib, spare, job.tenant
         if self._asked is not None:
             asked = self._asked[job.id]
-            key = *key, id(asked.parts), asked.fewest, asked.most, asked.even, job.not_before, job.held
-            key = *key, *((job.id,) if self._starts_later(job) else ())
+            key = *key, asked.alike, job.not_before, job.held, *((job.id,) if self._starts_later(job) else ())
         found = self._known.get(key)
         if found is None:
             self._kept.append(changes)  # they must not go, or their id would be another's
@@ -86,11 +85,11 @@ class Proposals:
         for name in change.preempt:
             if name not in of or len(of[name].jobs) > 1:
                 return f"job {name!r} does not run alone"
-            if self._round.jobs[self._round.job_index[name]].stays:
+            victim = self._round.jobs[self._round.job_index[name]]
+            if victim.stays:
                 return f"job {name!r} may not be stopped"
-            need = _together(self._round, of[name])
             for node, gpus in of[name].gpus.items():
-                freed[node] = freed.get(node, self._rooms[node]).without(need, -gpus)
+                freed[node] = freed.get(node, self._rooms[node]).without(need_of(victim), -gpus)
         counted = sum(sum(of[name].gpus.values()) for name in change.preempt) + (change.add_gpus or 0)
         if change.gpus != counted or len(set(change.preempt)) < len(change.preempt):
             return f"it says {change.gpus} GPUs; it takes {counted}"
@@ -144,7 +143,7 @@ class Proposals:
             more = [*freed.values(), *added]
             less = [rooms[node] for node in freed if rooms[node].gpus > 0]
             return _node_count(self._free, need, more, less), _node_count(self._empty, need, added, ())
-        asked = self._asked_then(job, change)
+        asked = self._asked_then(job, self._asked[job.id], change)
         if asked is None:
             return None, None
         if change.like is not None:
@@ -157,10 +156,10 @@ class Proposals:
         now = self._parts.node_count_with(within, need, {index[node]: room for node, room in freed.items()}, added)
         return now, empty_parts(self._round).node_count_with(asked, need, {}, added)
 
-    def _asked_then(self, job: Job, change: Change) -> Asked | None:
+    def _asked_then(self, job: Job, asked: Asked, change: Change) -> Asked | None:
         """Return what a job asks once the time of a change has passed; ``None`` where it may not start then either."""
-        if self._asked is None or not self._starts_later(job):
-            return None if self._asked is None else self._asked[job.id]
+        if not self._starts_later(job):
+            return asked
         late = micro(self._round.now) + micro(change.wait_seconds or 0.0) < micro(job.not_before or 0.0)
         if job.held is not None or late or "node.available_until" in self._round.used_fields:
             return None
@@ -177,14 +176,3 @@ def _node_count(rooms: CountedRooms, need: Need, more: Iterable[Room], less: Ite
         holds = room.holds(any_size)
         then[holds] = then.get(holds, 0) - 1
     return fewest_of(then, need.gpus)
-
-
-def _together(round_: Round, assignment: Assignment) -> Need:
-    if len(assignment.jobs) == 1:
-        return need_of(round_.jobs[round_.job_index[assignment.jobs[0]]])
-    needs = [need_of(round_.jobs[round_.job_index[job]]) for job in assignment.jobs]
-    return Need(
-        gpus=max(need.gpus for need in needs),
-        milli=sum(need.milli for need in needs),
-        mebibytes=sum(need.mebibytes for need in needs),
-    )

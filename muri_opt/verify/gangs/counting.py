@@ -17,19 +17,11 @@ AllAsked = Mapping[str, Asked] | None
 """What jobs ask of nodes, by their ids; ``None``: nothing."""
 
 
-def knapsack_bound(
-    round_: Round,
-    values: dict[str, int],
-    asked: AllAsked = None,
-    *,
-    able: Sequence[Job] | None = None,
-    steps: int = 500_000,
-) -> int | None:
+def knapsack_bound(round_: Round, values: dict[str, int], *, able: Sequence[Job], steps: int = 500_000) -> int | None:
     """Return the best value of any set of jobs within the cluster's GPUs and the quotas, nodes disregarded.
 
-    ``able`` are the jobs that could run alone, if that is known. ``None`` where it takes more than ``steps`` additions.
+    ``able`` are the jobs that could run alone. ``None`` where it takes more than ``steps`` additions.
     """
-    able = able_jobs(round_, asked) if able is None else able
     if len(able) * min([round_.cluster.total_gpus, *_quotas(round_)]) > steps:
         return None  # each job is tried with every number of GPUs of its pool
     line = sorted(able, key=lambda job: -values[job.id])
@@ -71,24 +63,16 @@ def _quotas(round_: Round) -> list[int]:
     return [tenant.quota_gpus for tenant in round_.cluster.tenants if tenant.quota_gpus is not None]
 
 
-def prefix_bound(
-    round_: Round,
-    values: dict[str, int],
-    decision: Decision,
-    asked: AllAsked = None,
-    *,
-    able: Sequence[Job] | None = None,
-) -> int:
+def prefix_bound(round_: Round, values: dict[str, int], decision: Decision, *, able: Sequence[Job]) -> int:
     """Return a bound on a lexicographic value from the decision itself, in one pass.
 
     Going down the ranks, a waiting job that cannot join the running jobs before it, because together they ask for more
     GPUs than there are or than their tenant may hold, is proved to wait. At the first that might join, the bound
     grants it and everything after it. Of very many jobs the last ones count one each: as many of them are granted as
-    the GPUs that are left could hold if they were the smallest. ``able`` are the jobs that could run alone, if that is
-    known.
+    the GPUs that are left could hold if they were the smallest. ``able`` are the jobs that could run alone.
     """
     quotas = {tenant.id: tenant.quota_gpus for tenant in round_.cluster.tenants}
-    may_run = {job.id for job in (able_jobs(round_, asked) if able is None else able)}
+    may_run = {job.id for job in able}
     last = [job for job in round_.jobs if values[job.id] == 1]
     counted = {job.id for job in last} if len(last) > 1 else set[str]()
     used, used_by = 0, Counter[str]()
@@ -114,7 +98,7 @@ def _most_jobs(jobs: list[Job], gpus: int) -> int:
     return sum(together <= gpus for together in accumulate(sizes))
 
 
-def able_jobs(round_: Round, asked: AllAsked = None) -> list[Job]:
+def able_jobs(round_: Round, asked: AllAsked) -> list[Job]:
     """Return the jobs that could run alone, where they ``asked`` to be."""
     quotas = spare_quotas(round_, Counter())
     able = _fits_somewhere(CountedRooms(empty_rooms(round_))) if asked is None else _finder(round_, asked)
@@ -146,7 +130,7 @@ def _finder(round_: Round, asked: Mapping[str, Asked]) -> Callable[[Job], bool]:
         mine, need = asked[job.id], need_of(job)
         if mine.home is not None and all(rooms[node].holds(need) >= gpus for node, gpus in mine.home.items()):
             return True
-        key = id(mine.parts), mine.fewest, mine.most, mine.even, need
+        key = mine.alike, need
         if key not in known:
             known[key] = counted.node_count(mine, need) is not None
         return known[key]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from muri_opt.rounds import Job, LinearDuals, Round
 from muri_opt.verify.amounts import Room, empty_rooms, need_of
 from muri_opt.verify.dual_bound import PriceTable, Supply
-from muri_opt.verify.gangs.counting import AllAsked, able_jobs
+from muri_opt.verify.gangs.counting import AllAsked
 from muri_opt.verify.gangs.tenant_prices import TenantPrices, TenantSupply
 
 Places = frozenset[int] | None
@@ -21,13 +21,13 @@ def dual_bound(
     asked: AllAsked = None,
     tenants: TenantSupply | None = None,
     *,
-    able: Sequence[Job] | None = None,
+    able: Sequence[Job],
 ) -> int:
     """Return the largest whole value that multipliers of GPUs, CPUs, memory and quotas allow any decision.
 
     Every GPU, milli-CPU and MiB of a node and every GPU of a quota has its price. The profit of a job that could run
     alone is what its value exceeds its payment by if all its GPUs are on the cheapest node of those it ``asked`` for.
-    ``tenants`` has what else may have a price; ``able`` are the jobs that could run alone, if that is known.
+    ``tenants`` has what else may have a price; ``able`` are the jobs that could run alone.
     """
     rooms = empty_rooms(round_)
     supply: Supply = {
@@ -45,7 +45,7 @@ def dual_bound(
     quota = prices.of_tenants(round_)
     cheapest: dict[tuple[int, int, Places, str], int] = {}
     profits = [] if more is None else [more.profit]
-    for job in able_jobs(round_, asked) if able is None else able:
+    for job in able:
         need, places = need_of(job), None if asked is None else asked[job.id].reach
         owner = job.tenant or ""
         shape = (need.milli, need.mebibytes, places, owner if by_type else "")

@@ -33,9 +33,10 @@ from muri_opt.verify.joint.enumeration import enumerated_joint
 from muri_opt.verify.joint.plans import parts_of, plan_breaches, planned
 from muri_opt.verify.joint.reasons import joint_reasons, rooms_left
 from muri_opt.verify.joint.rules import SETTINGS, Joint
-from muri_opt.verify.joint.timed_groups import Timed, timed_groups
+from muri_opt.verify.joint.timed_groups import timed_groups
 from muri_opt.verify.joint.value import Workers, workers_of
 from muri_opt.verify.joint.ways import NANO
+from muri_opt.verify.muri.periods import Timed
 from muri_opt.verify.plans.plan_choices import is_for, types_of
 from muri_opt.verify.settings import Setting
 from muri_opt.verify.waiting_reasons import true_reasons
@@ -69,8 +70,8 @@ class JointChapter(Chapter):
             members = [places[job] for job in assignment.jobs if job in places]
             if members:
                 known = timed.get(id(assignment))
-                least = None if known is None else known.least
-                yield assignment.jobs[0], self._workers.value(members, assignment, least)
+                period = None if known is None else known.period
+                yield assignment.jobs[0], self._workers.value(members, assignment, period)
 
     def breaches(self, decision: Decision) -> list[Violation]:
         """Return every rule that a decision breaks; periods are worked out for all its groups at once."""
@@ -151,7 +152,7 @@ class JointChapter(Chapter):
             period = self._workers.period(places, given)
             reached = len(members) < 2 or self._workers.period(places, given, assignment.order) == period
         else:
-            period, reached = self._workers.slowed(known.least, len(members)), known.in_order == known.least
+            period, reached = self._workers.slowed(known.period, len(members)), known.in_order == known.period
         if not reached:
             detail = f"{list(assignment.order)} does not reach the least period"
             yield Violation(rule="order", where=where, detail=detail)

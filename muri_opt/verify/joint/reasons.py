@@ -6,9 +6,10 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from muri_opt.rounds import Decision, Job, Round, Waiting, WaitingReason
-from muri_opt.verify.amounts import Need, Room, empty_rooms, said_of
-from muri_opt.verify.demands import asked_of, kept_back
-from muri_opt.verify.joint.part_rooms import PartRooms
+from muri_opt.verify.amounts import NO_LIMIT, Need, Room, empty_rooms, said_of
+from muri_opt.verify.demands import Asked, asked_of, kept_back
+from muri_opt.verify.gangs.asked_reasons import Binding
+from muri_opt.verify.joint.plan_rooms import PlanRooms
 from muri_opt.verify.joint.plans import PlanEntry
 from muri_opt.verify.joint.value import Worker, Workers
 from muri_opt.verify.loans import spare_gpus
@@ -48,7 +49,8 @@ def joint_reasons(
 ) -> Iterator[tuple[Waiting, WaitingReason]]:
     """Yield every waiting job with the first rule that keeps it from starting with its fewest GPUs, or by a plan."""
     spare, parts = spare_gpus(round_, held), parts_open(round_)
-    empty, left = PartRooms(round_, empty_rooms(round_)), PartRooms(round_, free)
+    empty, left = PlanRooms(round_, empty_rooms(round_)), PlanRooms(round_, free)
+    binding, asked = Binding(empty, left), dict[int, Asked]()
     for wait in decision.waiting:
         place = round_.job_index[wait.job]
         job, worker = round_.jobs[place], workers.jobs[place]
@@ -58,14 +60,15 @@ def joint_reasons(
             continue
         quota, where = spare.get(job.tenant or ""), parts(job)
         if worker.plans:
-            true = _by_plans(worker, where, empty, left, quota)
+            yield wait, said_of(job, _by_plans(worker, where, empty, left, quota))
         else:
-            true = _by_gpus(needs(job), where, empty, left, quota)
-        yield wait, said_of(job, true)
+            if id(where) not in asked:
+                asked[id(where)] = Asked(parts=where, fewest=1, most=NO_LIMIT, even=False, home=None, must=False)
+            yield wait, said_of(job, binding.of(asked[id(where)], needs(job), quota))
 
 
-def _by_plans(worker: Worker, where: Parts, empty: PartRooms, free: PartRooms, quota: int | None) -> WaitingReason:
-    possible = [one for one in worker.plans if empty.hold_plan(where, one)]
+def _by_plans(worker: Worker, where: Parts, empty: PlanRooms, free: PlanRooms, quota: int | None) -> WaitingReason:
+    possible = [one for one in worker.plans if empty.can_start_by(where, one)]
     if not possible:
         return WaitingReason.CAPACITY
     within = [one for one in possible if quota is None or one.plan.gpus <= quota]
@@ -73,15 +76,5 @@ def _by_plans(worker: Worker, where: Parts, empty: PartRooms, free: PartRooms, q
         return WaitingReason.QUOTA
     if min(one.plan.gpus for one in possible) > free.gpus(where):
         return WaitingReason.CAPACITY
-    fits = any(free.hold_plan(where, one) for one in within)
+    fits = any(free.can_start_by(where, one) for one in within)
     return WaitingReason.PRIORITY if fits else WaitingReason.FRAGMENTATION
-
-
-def _by_gpus(need: Need, where: Parts, empty: PartRooms, free: PartRooms, quota: int | None) -> WaitingReason:
-    if not empty.hold(where, need):
-        return WaitingReason.CAPACITY
-    if quota is not None and need.gpus > quota:
-        return WaitingReason.QUOTA
-    if need.gpus > free.gpus(where):
-        return WaitingReason.CAPACITY
-    return WaitingReason.PRIORITY if free.hold(where, need) else WaitingReason.FRAGMENTATION

@@ -18,8 +18,9 @@ from muri_opt.verify.gangs.asked_reasons import asked_reasons
 from muri_opt.verify.muri.counting import counted_bound
 from muri_opt.verify.muri.dual_bound import sharing_bound
 from muri_opt.verify.muri.enumeration import enumerated_optimum
+from muri_opt.verify.muri.periods import Timed
 from muri_opt.verify.muri.rules import HONOURED, MEASURED, SETTINGS, Sharing
-from muri_opt.verify.muri.timed_groups import Timed, timed_groups
+from muri_opt.verify.muri.timed_groups import timed_groups
 from muri_opt.verify.muri.value import Sharers, sharers_of
 from muri_opt.verify.settings import Rules, Setting
 from muri_opt.verify.sharing_now import going_on

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import lru_cache, reduce
 from itertools import combinations, permutations
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,13 @@ FOUR_SLOTS = ("muri-4slot", "muri-4slot-steady")
 """Patterns of three stages (data, GPU, network) in four slots, of which data has two."""
 _PACKED = ("muri-cyclic", "muri-4slot")  # empty slots come last
 _AT_ONCE = 100_000  # groups in one order each that are worked on together
+
+
+class Timed(NamedTuple):
+    """Periods of a group, not slowed down: of the best or worst order, and of the order that it has."""
+
+    period: int
+    in_order: int
 
 
 def slot_count(pattern: str, stages: int) -> int:
@@ -44,6 +51,15 @@ def group_periods(pattern: str, stages: Ints, *, worst: bool, order: Sequence[in
     extreme: Any = reduce(np.maximum if worst else np.minimum, found)
     # Of float seconds only the rounding of their sums is taken off: which of two periods is less, it does not change.
     return np.asarray(np.rint(extreme * 1_000_000).astype(np.int64) if pattern == "muri-4slot" else extreme)
+
+
+def timed(pattern: str, stages: Ints, orders: Ints, *, worst: bool) -> list[Timed]:
+    """Return the periods of groups of equally many jobs, each of which has its own order."""
+    count, jobs, _ = stages.shape
+    seated = stages[np.arange(count)[:, None], orders]
+    extreme = group_periods(pattern, stages, worst=worst)
+    own = group_periods(pattern, seated, worst=worst, order=range(jobs))
+    return [*map(Timed, extreme.tolist(), own.tolist())]
 
 
 @lru_cache(maxsize=64)

@@ -3,24 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
 
 import numpy as np
 
 from muri_opt.rounds import Decision, Job
-from muri_opt.verify.muri.periods import group_periods, slot_count
+from muri_opt.verify.muri.periods import Timed, slot_count, timed
 from muri_opt.verify.muri.rules import Sharing, stages_of
 
 
-class Timed(NamedTuple):
-    """Microseconds, not slowed down: of the best or worst order, and of the order that the group has."""
-
-    period: int
-    in_order: int
-
-
 def timed_groups(rules: Sharing, jobs: Mapping[str, Job], decision: Decision) -> dict[int, Timed]:
-    """Return the periods of the groups of more than one job, by the place of their assignment.
+    """Return the periods, in microseconds, of the groups of more than one job, by the place of their assignment.
 
     Groups that make no sense, with too many or unknown jobs, without stage times or in no order, are left out.
     """
@@ -39,8 +31,5 @@ def timed_groups(rules: Sharing, jobs: Mapping[str, Job], decision: Decision) ->
         every = stages_of([jobs[job] for assignment in some for job in assignment.jobs])
         stages = every.reshape(len(some), size, every.shape[1])
         orders = np.array([assignment.order for assignment in some], dtype=np.int64)
-        seated = stages[np.arange(len(some))[:, None], orders]
-        best = group_periods(rules.pattern, stages, worst=rules.worst)
-        own = group_periods(rules.pattern, seated, worst=rules.worst, order=range(size))
-        found.update(zip(places, map(Timed, best.tolist(), own.tolist()), strict=True))
+        found.update(zip(places, timed(rules.pattern, stages, orders, worst=rules.worst), strict=True))
     return found

@@ -16,12 +16,12 @@ from muri_opt.verify.philly.rules import APART
 
 
 class Proposals:
-    """The changes proposed after a decision, each tried in the hall and undone again."""
+    """The changes proposed after a decision, each tried in the state of the cluster and undone again."""
 
-    def __init__(self, round_: Round, reading: Reading, hall: ClusterState) -> None:
-        self.round, self.reading, self.hall = round_, reading, hall
+    def __init__(self, round_: Round, reading: Reading, state: ClusterState) -> None:
+        self.round, self.reading, self.state = round_, reading, state
         self.racks = {node.rack: rack for node, rack in zip(round_.cluster.nodes, reading.racks, strict=True)}
-        self.shelves = counted_rooms(reading.racks, reading.rooms)
+        self.rooms_by_rack = counted_rooms(reading.racks, reading.rooms)
         self.layouts: dict[tuple[int, int], Layout] = {}
         self._known: dict[tuple[object, ...], str | None] = {}
 
@@ -62,7 +62,7 @@ class Proposals:
         gpus = change.add_gpus or 0
         for name in (*change.preempt, *change.move):
             job = self.round.job_index.get(name)
-            if job is None or job not in self.hall.places:
+            if job is None or job not in self.state.places:
                 return f"job {name!r} does not run"
             if self.reading.stands[job].job.restart_seconds is None:
                 return f"job {name!r} has no restart_seconds, so it stays where it is"
@@ -119,7 +119,7 @@ class Proposals:
         return self.round.jobs[self.round.job_index[name]]
 
     def _in_vain(self, stand: Stand, change: Change, level: int) -> str | None:
-        """Return why the job could not start after all; the hall is left as it was."""
+        """Return why the job could not start after all; the state is left as it was."""
         extra = None
         if change.add_gpus is not None:
             rack = self.racks.get(change.rack, len(self.racks))
@@ -128,11 +128,11 @@ class Proposals:
             return "the job is left alone then"
         index, nodes = self.round.job_index, self.round.cluster.node_index
         targets = {index[name]: {nodes[s]: gpus for s, gpus in to.items()} for name, to in change.move.items()}
-        before = {job: self.hall.take(job) for job in (*targets, *(index[name] for name in change.preempt))}
+        before = {job: self.state.take(job) for job in (*targets, *(index[name] for name in change.preempt))}
         for job, target in targets.items():
-            self.hall.put(job, target)
+            self.state.put(job, target)
         try:
-            crowded = [node for target in targets.values() for node in target if self.hall.is_crowded(node)]
+            crowded = [node for target in targets.values() for node in target if self.state.is_crowded(node)]
             if crowded:
                 return f"there is no room on node {self.round.cluster.nodes[crowded[0]].id!r}"
             apart = [job for job in targets if self._is_apart(job, targets[job], before[job], extra)]
@@ -143,14 +143,14 @@ class Proposals:
             return None
         finally:
             for job in targets:
-                self.hall.take(job)
+                self.state.take(job)
             for job, held in before.items():
-                self.hall.put(job, held)
+                self.state.put(job, held)
 
     def _could_place(self, stand: Stand, level: int, extra: tuple[int, Room] | None, change: Change) -> bool:
         if stand.asked is None or extra is None:
-            return self.hall.could_place(stand, level, self._reach(stand, extra), extra)
-        return self.hall.could_place_with(self._like(stand.asked, change), stand.need, level, extra[1])
+            return self.state.could_place(stand, level, self._reach(stand, extra), extra)
+        return self.state.could_place_with(self._like(stand.asked, change), stand.need, level, extra[1])
 
     def _is_apart(self, job: int, target: Held, before: Held, extra: tuple[int, Room] | None) -> bool:
         """Return whether a job is moved further apart than it is, and than it could have been put."""
@@ -167,6 +167,6 @@ class Proposals:
             return stand.reach
         rack, room = extra
         if (rack, room.gpus) not in self.layouts:
-            larger = self.shelves.get(rack, Counter()) + Counter([room])
-            self.layouts[rack, room.gpus] = Layout.of({**self.shelves, rack: larger}.values())
+            larger = self.rooms_by_rack.get(rack, Counter()) + Counter([room])
+            self.layouts[rack, room.gpus] = Layout.of({**self.rooms_by_rack, rack: larger}.values())
         return Reach.of(self.layouts[rack, room.gpus], stand.need)

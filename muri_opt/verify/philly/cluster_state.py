@@ -113,7 +113,7 @@ class ClusterState:
             return self.free_gpus
         if None not in self._counted:
             self._counted[None] = CountedParts(self.rooms)
-        return self._counted[None].gpus(asked)
+        return self._counted[None].gpus(asked.parts)
 
     def _change(self, job: int, held: Held, sign: int) -> None:
         for node in held:

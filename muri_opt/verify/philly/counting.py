@@ -9,7 +9,7 @@ from muri_opt.rounds.memoise import recalled
 from muri_opt.verify.counting import Pool, counted_best
 from muri_opt.verify.philly.dual_bound import most_worth
 from muri_opt.verify.philly.job_status import Reading
-from muri_opt.verify.philly.priced_counting import Tenancy, priced_best
+from muri_opt.verify.philly.priced_counting import TenantJobs, priced_best
 
 _MOST_STEPS = 50_000_000
 
@@ -45,15 +45,16 @@ def counted_places(reading: Reading) -> int:
     counted = counted_best(free, pools, steps=_MOST_STEPS)
     if counted is None:
         counted = sum(_premium(reading, tenant, gpus, 0) for tenant, gpus in held.items())
-        counted += priced_best(free, [_tenancy(reading, one, held.get(one, 0), some) for one, some in members.items()])
+        tenants = [_tenant_jobs(reading, one, held.get(one, 0), some) for one, some in members.items()]
+        counted += priced_best(free, tenants)
     return total + counted
 
 
-def _tenancy(reading: Reading, tenant: str, held: int, tables: Sequence[Mapping[int, int]]) -> Tenancy:
+def _tenant_jobs(reading: Reading, tenant: str, held: int, tables: Sequence[Mapping[int, int]]) -> TenantJobs:
     """Return the jobs of a tenant that may run, each with its one number of GPUs, beside what it holds already."""
     limit = reading.quotas.limits.get(tenant)
     left = sum(room.gpus for room in reading.rooms) if limit is None else max(0, limit - held)
-    return Tenancy(*_columns(tables), reading.premium, left)
+    return TenantJobs(*_columns(tables), reading.premium, left)
 
 
 def _columns(tables: Sequence[Mapping[int, int]]) -> tuple[list[int], list[int]]:
@@ -80,5 +81,5 @@ def _without_quotas(reading: Reading) -> int:
             total += best
     counted = counted_best(free, [Pool(tables, free)], steps=_MOST_STEPS)
     if counted is None:
-        counted = priced_best(free, [Tenancy(*_columns(tables), 0, 0)])
+        counted = priced_best(free, [TenantJobs(*_columns(tables), 0, 0)])
     return total + counted

@@ -138,8 +138,7 @@ class _Spreads:
 
     def of(self, stand: Stand) -> Iterator[tuple[int, int]]:
         """Yield the GPUs a job may have on a node where it was not, each with the closest it could sit then."""
-        need, reach, asked = stand.need, stand.reach, stand.asked
-        key = need if asked is None else (need, id(asked.parts), asked.fewest, asked.most, asked.even)
+        need, reach, key = stand.need, stand.reach, stand.demand
         if key not in self._known:
             self._known[key] = self._closest(stand)
         now, most = self._known[key]

@@ -59,9 +59,7 @@ class Stand(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def demand(self) -> tuple[object, ...]:
         """All that matters of a job to where it finds room: jobs of equal demands find the same."""
-        if self.asked is None:
-            return (self.need,)
-        return self.need, id(self.asked.parts), self.asked.fewest, self.asked.most, self.asked.even
+        return (self.need,) if self.asked is None else (self.need, self.asked.alike)
 
     def may_have(self, held: Held) -> bool:
         """Return whether a place is inside one of the parts of the cluster it asks for, and of the shape."""
@@ -113,7 +111,7 @@ class Reading:
             if asks not in needs:
                 needs[asks] = need_of(job)
             need, mine = needs[asks], None if asked is None else asked[job.id]
-            key = need if mine is None else (need, id(mine.parts), mine.fewest, mine.most, mine.even)
+            key = need if mine is None else (need, mine.alike)
             if key not in reaches:
                 if mine is None:
                     reaches[key] = Reach.of(layout, need)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from muri_opt.verify.amounts import beyond_floats, word_for
 
 
-class Tenancy(NamedTuple):
+class TenantJobs(NamedTuple):
     """Jobs of one tenant, each with its GPUs and its value; a ``premium`` is added for each of up to ``most`` GPUs."""
 
     gpus: Sequence[int]
@@ -27,13 +27,13 @@ class Tenancy(NamedTuple):
     most: int
 
 
-def priced_best(total: int, tenancies: Sequence[Tenancy]) -> int:
+def priced_best(total: int, tenants: Sequence[TenantJobs]) -> int:
     """Return what no jobs that have at most so many GPUs together are worth more than, each all its GPUs or none.
 
-    >>> priced_best(3, [Tenancy((2, 2), (8, 6), 1, 2)])
+    >>> priced_best(3, [TenantJobs((2, 2), (8, 6), 1, 2)])
     13
     """
-    some = [one for one in tenancies if len(one.gpus)]
+    some = [one for one in tenants if len(one.gpus)]
     largest = max((max(one.premium, *map(abs, one.values)) for one in some), default=0)
     shift = beyond_floats(largest)
     lines = [_Line(one, shift) for one in some]
@@ -51,14 +51,14 @@ def priced_best(total: int, tenancies: Sequence[Tenancy]) -> int:
 class _Line:
     """The jobs of one tenant, those with the most for a GPU first: told in floats, in a unit of 2 to the ``shift``."""
 
-    def __init__(self, tenancy: Tenancy, shift: int) -> None:
-        gpus, values = tenancy.gpus, tenancy.values
-        self._premium, self._most, self._shift = tenancy.premium, tenancy.most, shift
+    def __init__(self, jobs: TenantJobs, shift: int) -> None:
+        gpus, values = jobs.gpus, jobs.values
+        self._premium, self._most, self._shift = jobs.premium, jobs.most, shift
         each = np.array([(value >> shift) / size for value, size in zip(values, gpus, strict=True)])
         order = np.argsort(-each, kind="stable")
         self._falling: NDArray[np.float64] = -each[order]
         self._used = np.concatenate([[0], np.cumsum(np.array(gpus, dtype=np.int64)[order])])
-        self.dearest = max(0, ((int(-self._falling[0]) + 2) << shift) + tenancy.premium)
+        self.dearest = max(0, ((int(-self._falling[0]) + 2) << shift) + jobs.premium)
         self._gpus, self._values = gpus, values
 
     def wanted(self, price: int) -> int:

@@ -17,9 +17,9 @@ from muri_opt.verify.philly.rules import APART
 
 def placement_reasons(round_: Round, decision: Decision, reading: Reading) -> Iterator[tuple[Waiting, WaitingReason]]:
     """Yield every waiting job with the first reason that applies; the decision is one that breaks no rule."""
-    hall = _state(round_, decision, reading)
+    state = _state(round_, decision, reading)
     used: Counter[str] = Counter()
-    for job in hall.places:
+    for job in state.places:
         used[reading.stands[job].tenant] += reading.stands[job].need.gpus
     held = reading.quotas.held(used)
     placeable: dict[tuple[object, ...], tuple[bool, int]] = {}
@@ -27,7 +27,7 @@ def placement_reasons(round_: Round, decision: Decision, reading: Reading) -> It
         stand = reading.stands[round_.job_index[wait.job]]
         key = (*stand.demand, stand.level)
         if key not in placeable:
-            placeable[key] = hall.could_place(stand, stand.level, stand.reach), hall.free_for(stand.asked)
+            placeable[key] = state.could_place(stand, stand.level, stand.reach), state.free_for(stand.asked)
         within = reading.quotas.has_left(stand.tenant, stand.need.gpus, held)
         back = None if stand.asked is None else kept_back(round_, stand.job)
         yield wait, back or said_of(stand.job, _reason(stand, *placeable[key], within=within))

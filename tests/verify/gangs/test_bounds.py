@@ -8,18 +8,23 @@ from by_policy import proved_bound, settings_of
 from handmade import gang, round_of
 from hypothesis import given, strategies as st
 
-from muri_opt import Assignment, Decision, InputError, Node, Round, Tenant, policy_from
+from muri_opt import Assignment, Decision, InputError, Job, Node, Round, Tenant, policy_from
 from muri_opt.rounds import LinearDuals, Proof
 from muri_opt.systems.orders import ORDERS as ORDER_NAMES
 from muri_opt.testing import rounds
 from muri_opt.verify.gangs import counting
-from muri_opt.verify.gangs.counting import knapsack_bound, prefix_bound
+from muri_opt.verify.gangs.counting import able_jobs, knapsack_bound, prefix_bound
 from muri_opt.verify.gangs.dual_bound import dual_bound
 from muri_opt.verify.gangs.value import job_values
 
 ORDERS = st.sampled_from(sorted(ORDER_NAMES))
 SMALL = rounds(max_jobs=4, max_nodes=2)
 PRICES = st.integers(0, 12) | st.integers(0, 10**6)
+
+
+def able(round_: Round) -> list[Job]:
+    """Return the jobs that could run alone, where no job asks for certain nodes."""
+    return able_jobs(round_, None)
 
 
 @st.composite
@@ -47,13 +52,14 @@ def test_any_multipliers_bound_every_decision(
 ) -> None:
     round_, duals = priced
     worth = values(round_, order, lexicographic=lexicographic)
-    assert dual_bound(round_, worth, duals) >= optimum(round_, order, lexicographic=lexicographic, fewest=fewest)
+    best = optimum(round_, order, lexicographic=lexicographic, fewest=fewest)
+    assert dual_bound(round_, worth, duals, able=able(round_)) >= best
 
 
 @given(SMALL, ORDERS, st.booleans(), st.booleans())
 def test_counting_bounds_every_decision(round_: Round, order: str, lexicographic: bool, fewest: bool) -> None:
     worth = values(round_, order, lexicographic=lexicographic)
-    bound = knapsack_bound(round_, worth)
+    bound = knapsack_bound(round_, worth, able=able(round_))
     assert bound is not None
     assert bound >= optimum(round_, order, lexicographic=lexicographic, fewest=fewest)
 
@@ -61,7 +67,8 @@ def test_counting_bounds_every_decision(round_: Round, order: str, lexicographic
 @given(rounds(max_jobs=5, max_nodes=1, tight=False), ORDERS, st.booleans())
 def test_counting_is_exact_on_one_node(round_: Round, order: str, lexicographic: bool) -> None:
     worth = values(round_, order, lexicographic=lexicographic)
-    assert knapsack_bound(round_, worth) == optimum(round_, order, lexicographic=lexicographic, fewest=False)
+    best = optimum(round_, order, lexicographic=lexicographic, fewest=False)
+    assert knapsack_bound(round_, worth, able=able(round_)) == best
 
 
 @given(rounds(max_jobs=6, max_nodes=3), st.data())
@@ -70,10 +77,10 @@ def test_who_outweighs_all_after_it_is_counted_first(round_: Round, data: st.Dat
     for job in data.draw(st.permutations(round_.jobs)):
         worth[job.id] = after + data.draw(st.integers(0, 2))
         after += worth[job.id]
-    first_come = knapsack_bound(round_, worth)
+    first_come = knapsack_bound(round_, worth, able=able(round_))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(counting, "_outweighs_all_after", lambda _: False)
-        assert knapsack_bound(round_, worth) == first_come
+        assert knapsack_bound(round_, worth, able=able(round_)) == first_come
 
 
 @given(SMALL, ORDERS, st.booleans(), st.sets(st.integers(0, 3)))
@@ -85,7 +92,7 @@ def test_any_decision_bounds_the_lexicographic_optimum(
     worth = values(round_, order, lexicographic=True)
     anybody = tuple(Assignment(jobs=(job.id,), gpus={}) for j, job in enumerate(round_.jobs) if j in running)
     for decision in (policy_from(spec).decide(round_, seed=0), Decision(assignments=anybody)):
-        assert prefix_bound(round_, worth, decision) >= best
+        assert prefix_bound(round_, worth, decision, able=able(round_)) >= best
 
 
 @given(SMALL, ORDERS, st.booleans())
@@ -100,7 +107,7 @@ def test_the_price_of_a_gpu_proves_the_optimum_of_a_full_cluster() -> None:
     worth = job_values(round_, settings_of("fifo:objective=weighted"))
     assert worth == {"j0": 6, "j1": 4, "j2": 2}
     prices = LinearDuals(denominator=3, multipliers={"gpus": (3, 3)})
-    assert dual_bound(round_, worth, prices) == 4 + (6 - 2) + (4 - 2)
+    assert dual_bound(round_, worth, prices, able=able(round_)) == 4 + (6 - 2) + (4 - 2)
 
 
 def test_a_job_that_cannot_run_alone_adds_nothing_to_a_bound() -> None:
@@ -110,16 +117,16 @@ def test_a_job_that_cannot_run_alone_adds_nothing_to_a_bound() -> None:
     no_memory = round_of([Node(id="n0", gpus=4, memory_gib=1)], [gang(0, 2, memory_gib=4)])
     for round_ in (too_large, over_quota, no_memory):
         worth = job_values(round_, settings_of("fifo:objective=weighted"))
-        assert dual_bound(round_, worth, free) == 0
-        assert knapsack_bound(round_, worth) == 0
-        assert prefix_bound(round_, worth, Decision()) == 0
+        assert dual_bound(round_, worth, free, able=able(round_)) == 0
+        assert knapsack_bound(round_, worth, able=able(round_)) == 0
+        assert prefix_bound(round_, worth, Decision(), able=able(round_)) == 0
 
 
 def test_counting_gives_up_on_large_rounds() -> None:
     round_ = round_of([4, 4], [1, 2, 3])
     worth = job_values(round_, settings_of("fifo:objective=weighted"))
-    assert knapsack_bound(round_, worth, steps=24) == 3 + 4 + 3
-    assert knapsack_bound(round_, worth, steps=23) is None
+    assert knapsack_bound(round_, worth, able=able(round_), steps=24) == 3 + 4 + 3
+    assert knapsack_bound(round_, worth, able=able(round_), steps=23) is None
 
 
 def test_counting_knows_quotas_of_several_tenants() -> None:
@@ -130,7 +137,7 @@ def test_counting_knows_quotas_of_several_tenants() -> None:
     round_ = round_of([6], jobs, tenants)
     worth = job_values(round_, settings_of("fifo:objective=weighted"))
     assert worth == {"j0": 10, "j1": 8, "j2": 3, "j3": 6, "j4": 1}
-    assert knapsack_bound(round_, worth) == 10 + 6 + 1
+    assert knapsack_bound(round_, worth, able=able(round_)) == 10 + 6 + 1
 
 
 @pytest.mark.parametrize(
@@ -150,7 +157,7 @@ def test_impossible_multipliers_are_refused_by_name(duals: LinearDuals, field: s
     nodes = [Node(id="n0", gpus=2, cpus=4), Node(id="n1", gpus=2, memory_gib=4)]
     round_ = round_of(nodes, [1], [Tenant(id="red", quota_gpus=2), Tenant(id="free")])
     with pytest.raises(InputError) as refused:
-        dual_bound(round_, job_values(round_, settings_of("fifo:objective=weighted")), duals)
+        dual_bound(round_, job_values(round_, settings_of("fifo:objective=weighted")), duals, able=round_.jobs)
     assert refused.value.field == field
 
 
@@ -158,7 +165,8 @@ def test_the_best_of_several_proofs_counts() -> None:
     round_ = round_of([3], [2, 2])
     decision = policy_from("fifo").decide(round_, seed=0)
     cheap, loose = (LinearDuals(denominator=2, multipliers={"gpus": (price,)}) for price in (2, 0))
-    assert dual_bound(round_, job_values(round_, settings_of("fifo:objective=weighted")), cheap) == 3 + 2
+    worth = job_values(round_, settings_of("fifo:objective=weighted"))
+    assert dual_bound(round_, worth, cheap, able=able(round_)) == 3 + 2
     assert proved_bound(round_, "fifo:objective=weighted", decision, (loose, cheap)) == (4, Proof.COUNTING)
     assert proved_bound(round_, "fifo:objective=weighted", decision, ()) == (4, Proof.COUNTING)
     enough = LinearDuals(denominator=1, multipliers={"gpus": (0,)})

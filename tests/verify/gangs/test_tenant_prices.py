@@ -15,6 +15,7 @@ from muri_opt.rounds import LinearDuals
 from muri_opt.solve.solvers import relaxation_duals
 from muri_opt.verify import chapter_of
 from muri_opt.verify.demands import starts_of
+from muri_opt.verify.gangs.counting import able_jobs
 from muri_opt.verify.gangs.dual_bound import dual_bound
 from muri_opt.verify.gangs.staying import open_round
 from muri_opt.verify.gangs.tenant_prices import TenantSupply
@@ -80,7 +81,9 @@ def dual_bounds(round_: Round, rules: dict[str, str], duals: LinearDuals) -> tup
     own = {label: prices for label, prices in duals.multipliers.items() if label not in (*LOAN_LABELS, "type")}
     without = LinearDuals(denominator=duals.denominator, multipliers=own)
     supply = TenantSupply(round_, chapter.rules)
-    return dual_bound(left, values, duals, asked, supply), dual_bound(left, values, without, asked)
+    able = able_jobs(left, asked)
+    with_tenants = dual_bound(left, values, duals, asked, supply, able=able)
+    return with_tenants, dual_bound(left, values, without, asked, able=able)
 
 
 def test_a_price_of_what_has_no_limit_is_refused() -> None:

@@ -11,9 +11,10 @@ from msgspec.structs import replace
 
 from muri_opt import Cluster, InputError, Job, Node, Plan, Round, policy_from
 from muri_opt.verify.afs.curve import Curve
-from muri_opt.verify.amounts import Need, Room
+from muri_opt.verify.amounts import NO_LIMIT, Need, Room
 from muri_opt.verify.chapters import chapter_of
-from muri_opt.verify.joint.part_rooms import PartRooms
+from muri_opt.verify.demands import Asked
+from muri_opt.verify.joint.plan_rooms import PlanRooms
 from muri_opt.verify.joint.plans import allowed_plans
 from muri_opt.verify.joint.rules import SETTINGS, Joint
 from muri_opt.verify.joint.timed_groups import timed_groups
@@ -131,9 +132,10 @@ def test_rooms_of_parts_against_a_look_at_each_node():
             for at, gpus in enumerate((1, 3, 5, 8, 16))
         )
         job = Job(id="j", gpus=1, plans=plans, memory_gib=drawn.choice((0.0, 0.01)))
-        asked = PartRooms(Round(cluster=Cluster(nodes=nodes), jobs=(job,)), rooms)
+        counted = PlanRooms(Round(cluster=Cluster(nodes=nodes), jobs=(job,)), rooms)
         parts = tuple(tuple(range(start, start + 3)) for start in (0, 3, 6)), (tuple(range(9)),), ()
         for where in (*parts, *parts):  # the second time they are known
+            asked = Asked(parts=where, fewest=1, most=NO_LIMIT, even=False, home=None, must=False)
             for one in allowed_plans(job):
                 able = [[at for at in part if one.plan.types is None or types[at] in one.plan.types] for part in where]
                 larger = 0 if one.wide is None else one.plan.gpus % one.plan.nodes
@@ -142,10 +144,10 @@ def test_rooms_of_parts_against_a_look_at_each_node():
                     and (not larger or plain_room(rooms, part, one.wide) >= larger)
                     for part in able
                 )
-                assert asked.hold_plan(where, one) == expected
+                assert counted.can_start_by(where, one) == expected
                 seen.add((expected, larger > 0))
             for need in (Need(drawn.randint(1, 30), milli, mib) for milli in (0, 7) for mib in (0, 10)):
                 expected = any(sum(rooms[at].holds(need) for at in part) >= need.gpus for part in where)
-                assert asked.hold(where, need) == expected
-            assert asked.gpus(where) == sum(rooms[at].gpus for at in {at for part in where for at in part})
+                assert counted.can_start(asked, need) == expected
+            assert counted.gpus(where) == sum(rooms[at].gpus for at in {at for part in where for at in part})
     assert len(seen) == 4
