@@ -85,11 +85,17 @@ def _undo(search: Search, kept: Assignment) -> bool:
     rest = None if before is None else _without(before, frozenset(kept.jobs))
     if rest is None:
         return False
-    others = (tuple(one for one in rest if one is not start) for start in _starts_there(search, kept, rest))
+    starts = _starts_there(search, kept, rest) if _may_go_on(search) else []
+    others = (tuple(one for one in rest if one is not start) for start in starts)
     return any(
         _take(search, completed(search.round_, search.rules, Decision(assignments=(*some, kept))))
         for some in (rest, *others)
     )
+
+
+def _may_go_on(search: Search) -> bool:
+    """Return whether no rule of the policy asks for a change that values do not count, as a turn of another job."""
+    return search.value is not None and search.policy.unchanged_may_reach(search.round_, search.value)
 
 
 def _starts_there(search: Search, kept: Assignment, rest: Sequence[Assignment]) -> list[Assignment]:

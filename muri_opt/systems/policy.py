@@ -9,6 +9,8 @@ from dataclasses import dataclass, fields
 from math import inf
 from typing import TYPE_CHECKING, ClassVar
 
+from msgspec.structs import replace
+
 from muri_opt.errors import InputError, unknown_name
 from muri_opt.rounds import Assignment, Budget, Decision, Job, Round
 from muri_opt.rounds.used_fields import refusal, unhonoured
@@ -180,9 +182,16 @@ class Policy(ABC):
         return None
 
     def joined(self, apart: SetApart, decision: Decision) -> Decision:
-        """Return a decision of the rest of a round as one of the whole, with the reasons that hold there, if any."""
+        """Return a decision of the rest of a round as one of the whole, with the words that hold there, if any.
+
+        A reason is told of the rest, as it is checked; the words with it tell of the whole cluster and whole quotas.
+        """
         whole = apart.joined(decision)
-        return self.explained(apart.whole, whole) if decision.waiting else whole
+        if not decision.waiting:
+            return whole
+        told = self.explained(apart.whole, whole).waiting
+        waiting = [replace(wait, reason=one.reason) for wait, one in zip(told, whole.waiting, strict=True)]
+        return Decision(assignments=whole.assignments, waiting=tuple(waiting))
 
     def decided_part(self, round_: Round) -> Round:
         """Return the part of a round that the policy and its exact program decide."""
