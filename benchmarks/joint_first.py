@@ -35,6 +35,7 @@ KINDS: Final[dict[str, tuple[Sequence[tuple[str, ...]], int, bool]]] = {
     f"stages and curves to 16 GPUs, {FEW} models": (_BOTH, 16, True),
     "the same, all different": (_BOTH, 16, False),
     "the same, curves to 64 GPUs": (_BOTH, 64, False),
+    "the same, curves to 1,024 GPUs": (_BOTH, 1024, False),
     "stages, all different": ((("stages",),), 16, False),
     "curves, all different": ((("curve",),), 16, False),
     "GPUs and a time, all different": (((),), 16, False),
@@ -50,10 +51,28 @@ WIDEST: Final = "the same, curves to 64 GPUs"
 """The kind of jobs for rounds in which something binds."""
 
 
-def bound_round(binding: str, jobs: int, seed: str) -> Round:
-    """Return a round of waiting jobs in which something binds."""
+_PLANS: Final = "plans, all different"
+_FIFTHS: Final = "a fifth of each, all different"
+OF_OTHERS: Final[dict[str, tuple[str, str]]] = {
+    f"{kind}: {binding}": (kind, binding)
+    for kind in (_PLANS, _FIFTHS)
+    for binding in ("CPUs and memory", "twelve labels asked for in many ways", *BINDING[-5:-2])
+}
+"""Rounds of other kinds of jobs in which something binds."""
+
+
+def bound_round(binding: str, jobs: int, seed: str, kind: str = WIDEST) -> Round:
+    """Return a round of waiting jobs of a kind in which something binds."""
     draw = Random(f"{binding} {jobs} {seed}")  # noqa: S311 - nothing secret is drawn
-    return bound_by(binding, drawn_round(WIDEST, jobs, seed), draw)
+    return bound_by(binding, drawn_round(kind, jobs, seed), draw)
+
+
+def round_of(name: str, jobs: int, seed: str) -> Round:
+    """Return a round of one of :data:`KINDS`, :data:`.what_binds.BINDING` or :data:`OF_OTHERS`."""
+    if name in KINDS:
+        return drawn_round(name, jobs, seed)
+    kind, binding = OF_OTHERS.get(name, (WIDEST, name))
+    return bound_round(binding, jobs, seed, kind)
 
 
 def drawn_round(kind: str, jobs: int, seed: str) -> Round:
@@ -96,7 +115,7 @@ def measured(policy: str, kind: str, jobs: int, rounds: int, limits: Limits = _A
     """Return the seconds that the decision of each drawn round took within limits, and the median in plain loops."""
     chosen, seconds, loops = policy_from(policy), list[float](), list[float]()
     for seed in range(rounds + 1):
-        round_ = (bound_round if kind in BINDING else drawn_round)(kind, jobs, f"{policy} {limits.seconds} {seed}")
+        round_ = round_of(kind, jobs, f"{policy} {limits.seconds} {seed}")
         gc.collect()
         gc.disable()  # as while a session answers
         before, began = plain_loop(), time.process_time()
@@ -119,7 +138,7 @@ def main(arguments: list[str] | None = None) -> None:
     given = parser.parse_args(arguments)
     print(f"| {given.jobs:,} jobs | policy | first, s | longest, s | all, s | loops |")
     print("| --- | --- | ---: | ---: | ---: | ---: |")
-    for kind in (*KINDS, *BINDING):
+    for kind in (*KINDS, *BINDING, *OF_OTHERS):
         for policy in given.policies:
             seconds, loops = measured(policy, kind, given.jobs, given.rounds)
             every, _ = measured(policy, kind, given.jobs, given.rounds, Limits())

@@ -13,7 +13,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from muri_opt import Round, Tenant
+from muri_opt import Round, Tenant, Within
 
 TENANTS: Final = 8
 _TYPES: Final = ("a100", "v100")
@@ -102,6 +102,13 @@ def _with_parents(gpus: int) -> tuple[Tenant, ...]:
     return (*parents, *below)
 
 
+def _racks(round_: Round, _: Random) -> Round:
+    """Return the round with racks of eight nodes, inside one of which every job has to be."""
+    nodes = tuple(replace(node, rack=f"r{place // 8}") for place, node in enumerate(round_.cluster.nodes))
+    jobs = tuple(replace(job, within=Within(level="rack")) for job in round_.jobs)
+    return replace(round_, cluster=replace(round_.cluster, nodes=nodes, levels=("rack",)), jobs=jobs)
+
+
 def _some(draw: Random, names: Sequence[str], chance: float) -> tuple[str, ...]:
     """Return the names that are drawn, each with a chance."""
     return tuple(name for name in names if draw.random() < chance)
@@ -155,6 +162,8 @@ _DRAWS: Final[Mapping[str, tuple[Callable[[Round, Random], Round], ...]]] = {
         "CPUs and memory in amounts of their own, twelve labels asked for in many ways, "
         "quotas of 200 tenants, a priority of its own for each"
     ): (_own_amounts, _OF_200_TENANTS, _OWN, _many_labels),
+    "racks of eight nodes, inside one of which each has to be": (_racks,),
+    "racks, twelve labels asked for in many ways": (_racks, _many_labels),
 }
 """What draws the fields of each, one after the other: in another order other rounds are drawn."""
 BINDING: Final = tuple(_DRAWS)

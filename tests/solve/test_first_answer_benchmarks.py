@@ -37,7 +37,9 @@ def test_what_a_policy_refuses_is_named_and_has_no_row(
 
 
 def test_first_answers_of_joint_rounds(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    plans = f"plans, all different: {MANY}"
     monkeypatch.setattr(joint_first, "BINDING", (MANY,))
+    monkeypatch.setattr(joint_first, "OF_OTHERS", {plans: joint_first.OF_OTHERS[plans]})
     joint_first.main(["--jobs", "100", "--rounds", "1", "--policies", "joint-s"])
     printed = capsys.readouterr().out.strip().splitlines()
-    assert [cells(line)[0] for line in printed[2:]] == [*joint_first.KINDS, MANY]
+    assert [cells(line)[0] for line in printed[2:]] == [*joint_first.KINDS, MANY, plans]

@@ -24,7 +24,7 @@ from muri_opt.systems.capacity.node_sets import Demand
 from muri_opt.systems.capacity.quota_text import OverQuota, type_quota_text
 from muri_opt.systems.capacity.released import demands_of
 from muri_opt.systems.capacity.rooms_in_sets import GangsInSets, Needs, RoomsInSets
-from muri_opt.systems.capacity.shaped_fit import only_where, rooms_in_sets
+from muri_opt.systems.capacity.shaped_fit import only_where
 
 _LOST: Final = "it is lost: it ran on a node that is down"
 
@@ -235,9 +235,9 @@ class BindingInSets:
         """Return the most GPUs that are free in one of the parts that could hold a job; no job is in two of them."""
         demand, key = asked.open_to, (id(asked.open_to), asked.needs)
         if key not in self._parts:
-            free, ever = (
-                rooms_in_sets(has, demand).sum(axis=1) for has in (self._left.gpus, self._empty.of(asked.needs))
-            )
+            nodes = np.concatenate(demand.sets)
+            first = np.cumsum([0, *map(len, demand.sets[:-1])])
+            free, ever = (np.add.reduceat(has[nodes], first) for has in (self._left.gpus, self._empty.of(asked.needs)))
             self._parts[key] = demand, free, ever
         _, free, ever = self._parts[key]
         return int(free[ever >= asked.asks].max(initial=0))

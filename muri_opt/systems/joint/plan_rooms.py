@@ -14,7 +14,6 @@ from muri_opt.rounds.memoise import recalled
 from muri_opt.rounds.node_bits import rows_of_bits
 from muri_opt.systems.capacity.rooms_in_sets import nodes_inside
 from muri_opt.systems.joint.models import Models
-from muri_opt.systems.joint.plan_ways import PlanShape
 from muri_opt.systems.joint.regions import Region, Regions
 from muri_opt.systems.plans.plan_parts import Part
 
@@ -31,22 +30,22 @@ class PlanRooms:
     """
 
     def __init__(self, models: Models, regions: Regions) -> None:
-        self._count = np.array([len(models.plans_of(job).shapes) for job in range(len(models))], dtype=np.int64)
+        each = [models.plans_of(job).shapes for job in range(len(models))]
+        self._count = np.array([*map(len, each)], dtype=np.int64)
         self._first = np.cumsum(self._count) - self._count
-        number: dict[tuple[int, int], int] = {}
+        every = [*chain.from_iterable(each)]
+        job = np.repeat(np.arange(len(each)), self._count)
+        code = np.fromiter(map(id, every), dtype=np.int64, count=len(every))
+        code = np.unique(code, return_inverse=True)[1] * len(regions.of_kind) + regions.kind[job]
+        _, first, self._shape = np.unique(code, return_index=True, return_inverse=True)
+        shapes = [every[at] for at in first.tolist()]
         open_to: dict[tuple[int, Types], tuple[Region, ...]] = {}
-        shapes, where, of = list[PlanShape](), list[tuple[Region, ...]](), list[int]()
-        for job, kind in enumerate(regions.kinds):
-            for shape in models.plans_of(job).shapes:
-                own = number.setdefault((id(shape), kind), len(shapes))
-                of.append(own)
-                if own == len(shapes):
-                    key = kind, shape.types
-                    if key not in open_to:
-                        open_to[key] = regions.of_plan(job, shape.types)
-                    shapes.append(shape)
-                    where.append(open_to[key])
-        self._shape = np.array(of, dtype=np.int64)
+        where = list[tuple[Region, ...]]()
+        for shape, one in zip(shapes, job[first].tolist(), strict=True):
+            key = regions.kinds[one], shape.types
+            if key not in open_to:
+                open_to[key] = regions.of_plan(one, shape.types)
+            where.append(open_to[key])
         self._many = np.array([len(shape.parts) for shape in shapes], dtype=np.int64)
         self._smallest = _rows([shape.parts[-1] for shape in shapes])
         self._largest = _rows([shape.parts[0] for shape in shapes])

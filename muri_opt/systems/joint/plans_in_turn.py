@@ -26,6 +26,8 @@ class PlansInTurn:
         self._line: Sequence[int] = ()
         self._place: dict[int, int] = {}
         """The jobs that are expected, in turn, and where each of them is in the line."""
+        self._are_unlike: bool | None = None
+        """Whether there are more shapes of their plans than jobs, if that was asked."""
         self._fitting: dict[int, list[int]] = {}
         """Which plans of jobs found room when that was last looked at."""
         self._unfit: set[tuple[Sequence[PartAmounts], Region]] = set()
@@ -34,12 +36,13 @@ class PlansInTurn:
     def expect(self, jobs: Sequence[int]) -> None:
         """Say which jobs come next, in turn."""
         self._line, self._place = jobs, {job: at for at, job in enumerate(jobs)}
+        self._are_unlike = None
 
     def fit(self, rooms: RoomSets, job: int, may_have: Callable[[int], bool]) -> tuple[int, list[int]] | None:
         """Return the number of the fastest plan with GPUs that a job may have that finds room, and nodes for its parts.
 
         Where the first plan of a job finds none, that is looked up for all its plans, and those of the next jobs in the
-        line: few of them do.
+        line: few of them do. Where many plans have the same shape, what found no room is told at once.
         """
         shapes = self._models.plans_of(job).shapes
         fitting: Collection[int] = self._fitting.get(job, range(len(shapes)))
@@ -48,8 +51,15 @@ class PlansInTurn:
                 nodes = self._nodes(rooms, job, shape)
                 if nodes is not None:
                     return number, nodes
-                fitting = self._fitting_plans(rooms, job)
+                if self._look_ahead():
+                    fitting = self._fitting_plans(rooms, job)
         return None
+
+    def _look_ahead(self) -> bool:
+        if self._are_unlike is None:
+            shapes = {id(shape) for job in self._line for shape in self._models.plans_of(job).shapes}
+            self._are_unlike = len(shapes) > len(self._line)
+        return self._are_unlike
 
     def _nodes(self, rooms: RoomSets, job: int, shape: PlanShape) -> list[int] | None:
         for region in self._regions.of_plan(job, shape.types):
