@@ -111,6 +111,8 @@ class RoomSets:
 
         Parts have a GPU or more. Only nodes ``among`` some, as bits, are looked at.
         """
+        if len(self._open) > FEW_NODES:
+            return self._looks.fit_parts(parts, among)
         found, used, sets = Parts(), ~among, self._now(GPUS_ALONE)
         for gpus, milli, mib in parts:
             best = next((node for node in _tightest(sets, gpus, used) if self._has(node, milli, mib)), None)

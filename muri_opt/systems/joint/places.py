@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import reduce
-from operator import or_
+from operator import and_, or_
 
 import numpy as np
 from numpy.typing import NDArray
@@ -99,8 +99,8 @@ class _Placing:
         self._kind_of: list[tuple[int, int]] = list(zip(amounts.c.tolist(), amounts.m.tolist(), strict=True))
         self._counts: dict[tuple[int, ...], list[int]] = {}
         """GPU counts by the models of a group, descending."""
-        self._reaches: dict[tuple[Region, ...], int] = {}
-        """How many GPUs the nodes of regions have in which groups may start."""
+        self._reaches: dict[Region, int] = {}
+        """How many GPUs the nodes have on which groups may start."""
         self._unions: dict[tuple[Region, ...], Region] = {}
         self._full: set[Spot] = set()
         """Needs and regions of jobs for which no GPU is left there: it stays so, as room only shrinks."""
@@ -120,10 +120,11 @@ class _Placing:
             return 0
         if len(group) == 1:
             return self._regions.reach[self._regions.kinds[group[0]]]
-        regions = self._regions.of_group(group)
-        if regions not in self._reaches:
-            self._reaches[regions] = sum([self._empty.room(GPUS_ALONE, region) for region in regions])
-        return self._reaches[regions]
+        kinds, unions = self._regions.kinds, self._regions.unions
+        where = reduce(and_, [unions[kinds[job]] for job in group])
+        if where not in self._reaches:
+            self._reaches[where] = self._empty.room(GPUS_ALONE, where)
+        return self._reaches[where]
 
     def hardest(self, group: Group, gpus: int) -> tuple[bool, bool]:
         """Return what to sort groups by before their size: plans, and powers of two."""

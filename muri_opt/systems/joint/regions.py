@@ -40,6 +40,7 @@ class Regions:
     reach: list[int]
     types: dict[str | None, Region]
     known: dict[frozenset[int], tuple[Region, ...]] = field(default_factory=dict)
+    places: dict[int, dict[int, int]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, round_: Round) -> Regions:
@@ -70,8 +71,35 @@ class Regions:
         if len(kinds) == 1:
             return self.of_kind[self.kinds[group[0]]]
         if kinds not in self.known:
-            self.known[kinds] = reduce(_common, (self.of_kind[kind] for kind in sorted(kinds)))
+            first, *others = sorted(kinds)
+            self.known[kinds] = reduce(self._common, others, self.of_kind[first])
         return self.known[kinds]
+
+    def _common(self, some: tuple[Region, ...], kind: int) -> tuple[Region, ...]:
+        """Return what regions, which do not overlap, have in common with those of a kind."""
+        own = self.of_kind[kind]
+        if len(own) == 1:
+            return tuple([one & own[0] for one in some if one & own[0]])
+        found, place_of = list[Region](), self._places(kind)
+        for one in some:
+            rest, overlaps = one & self.unions[kind], list[int]()
+            while rest:  # to compare each with each takes far longer
+                place = place_of[(rest & -rest).bit_length() - 1]
+                overlaps.append(place)
+                rest &= ~own[place]
+            found += [one & own[place] for place in sorted(overlaps)]
+        return tuple(found)
+
+    def _places(self, kind: int) -> dict[int, int]:
+        """Return which region of a kind each node is in, by its place among them."""
+        if kind not in self.places:
+            found = self.places[kind] = {}
+            for place, rest in enumerate(self.of_kind[kind]):
+                while rest:
+                    low = rest & -rest
+                    found[low.bit_length() - 1] = place
+                    rest ^= low
+        return self.places[kind]
 
     def of_plan(self, job: int, types: tuple[str, ...] | None) -> tuple[Region, ...]:
         """Return where a job may start by a plan for these GPU types, ``None`` for any."""
@@ -125,10 +153,6 @@ def _share_bits(some: NDArray[np.uint64], others: NDArray[np.uint64]) -> NDArray
             rows = slice(start, start + _ROWS)
             found[rows] |= (word[rows, None] & other) != 0
     return found
-
-
-def _common(some: tuple[Region, ...], others: tuple[Region, ...]) -> tuple[Region, ...]:
-    return tuple(dict.fromkeys(one & other for one in some for other in others if one & other))
 
 
 @recalled
