@@ -206,7 +206,7 @@ def _limit(workload: str, bounds: Sequence[LowerBound]) -> str:
 def _text(
     rows: Sequence[RunRow], failed: StudyError | None, folder: str, limits: Mapping[str, Sequence[LowerBound]]
 ) -> str:
-    from muri_opt.replay.studies.limits import unbounded
+    from muri_opt.replay.studies.limits import outside_bounds
     from muri_opt.replay.studies.repeats import HEAD, WORDS, repeats_of
     from muri_opt.replay.studies.tables import comparison
     from muri_opt.replay.workloads.skipped_rows import NOTES
@@ -224,9 +224,9 @@ def _text(
         shown = [[printable(cell) for cell in one.cells()] for one in repeated]
         lines += [*table(HEAD, shown, right=range(WORDS, len(HEAD))), STATISTICS, ""]
     lines += [printable(_limit(workload, bounds)) for workload, bounds in limits.items()]
-    beyond = unbounded(row.run for row in rows) if limits else ()
-    if beyond:
-        lines.append(f"not for {', '.join(beyond)}: there several jobs use a resource of GPUs at the same time")
+    outside = outside_bounds(row.run for row in rows) if limits else ()
+    if outside:
+        lines.append(f"not for {', '.join(outside)}: there several jobs use a resource of GPUs at the same time")
     for workload, notes in {row.run.workload: row.notes for row in rows}.items():
         lines += [f"{printable(workload)}: {count(number, 'job')} {NOTES[reason]}" for reason, number in notes.items()]
     counted = sum(int(row.figures["counted"]) for row in rows)
@@ -244,7 +244,7 @@ def _json(rows: Sequence[RunRow], failed: StudyError | None, limits: Mapping[str
 
     import msgspec
 
-    from muri_opt.replay.studies.limits import unbounded
+    from muri_opt.replay.studies.limits import outside_bounds
     from muri_opt.replay.studies.repeats import repeats_of
 
     answer: dict[str, Any] = {
@@ -252,7 +252,7 @@ def _json(rows: Sequence[RunRow], failed: StudyError | None, limits: Mapping[str
         "notes": {row.run.workload: row.notes for row in rows},
         "repeats": [one.as_dict() for one in repeats_of(rows)],
         "bounds": {workload: [bound.as_dict() for bound in bounds] for workload, bounds in limits.items()},
-        "unbounded": unbounded(row.run for row in rows),
+        "outside_bounds": outside_bounds(row.run for row in rows),
         "failed": [
             {**asdict(run_), "cause": found.cause, "message": found.message}
             for run_, found in (failed.failures if failed is not None else ())

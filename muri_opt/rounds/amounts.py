@@ -73,6 +73,15 @@ class Amounts:
             return ()
         return (tenant,) if self.lines is None else self.lines[tenant]
 
+    def least_in_line(self, quota: Ints) -> Ints:
+        """Return for each tenant the least of a ``quota`` of its own and of all above it, and no limit at last.
+
+        So the number of the tenant of a job, -1 where it has none, is a place in it.
+        """
+        every = quota.tolist()
+        least = [min([every[one] for one in self.line(tenant)]) for tenant in range(len(every))]
+        return np.array([*least, UNLIMITED], dtype=np.int64)
+
     def most_gpus(self, jobs: Sequence[int], free_gpus: Ints, free_cpus: Ints, free_memory: Ints) -> Ints:
         """Return how many GPUs, with the CPUs and memory of all the jobs that share them, fit on each node.
 

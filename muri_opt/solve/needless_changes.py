@@ -21,8 +21,9 @@ MOST_CHECKS: Final = 4_000
 """Changed jobs times jobs up to which changes are undone one by one: each is a check of the whole answer."""
 MOST_STARTS: Final = 4
 """Starts that are tried to be left out, one at a time, so that a running job goes on in their place."""
-UNDOING: Final = 2 * CHECKING
-"""Seconds for each job that undoing a change may take where none was undone yet: two checks, one to complete it."""
+UNDOING: Final = 2 * (1 + MOST_STARTS) * CHECKING
+"""Seconds for each job that undoing a change may take where none was undone yet: two checks for each way, one of them
+to complete it."""
 
 
 def undo_needless_changes(search: Search) -> None:

@@ -52,12 +52,10 @@ class Pace:
         key, each = (step, policy, jobs.bit_length()), seconds / max(1, jobs)
         known = self._taken.get(key)
         if known is None:
-            if len(self._taken) >= MOST_KNOWN:
-                del self._taken[next(iter(self._taken))]
-            self._taken[key] = _Taken(each, each, FIRST_FADES * each)
+            self._keep(key, _Taken(each, each, FIRST_FADES * each))
         else:
             fastest = min(each, known.fastest)
-            self._taken[key] = _Taken((each + known.each) / 2, fastest, FADING * fastest)
+            self._keep(key, _Taken((each + known.each) / 2, fastest, FADING * fastest))
 
     def stopped(self, step: str, policy: str, jobs: int, limit: float) -> None:
         """Remember that a step did not end within a limit: each time in a row it is expected to take twice as long.
@@ -68,7 +66,12 @@ class Pace:
         known = self._taken.get(key, _Taken(each, each, 0.0))
         expected = 2 * (known.each if known.stopped else each)
         least = FADING * known.fastest
-        self._taken[key] = _Taken(max(expected, 2 * each), known.fastest, least, stopped=True)
+        self._keep(key, _Taken(max(expected, 2 * each), known.fastest, least, stopped=True))
+
+    def _keep(self, key: _Key, taken: _Taken) -> None:
+        if key not in self._taken and len(self._taken) >= MOST_KNOWN:
+            del self._taken[next(iter(self._taken))]
+        self._taken[key] = taken
 
     def was_stopped(self, step: str, policy: str, jobs: int) -> bool:
         """Return whether a step was stopped the last time that it was begun."""

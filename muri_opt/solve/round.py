@@ -11,13 +11,13 @@ from muri_opt.rounds import (
     Round,
 )
 from muri_opt.solve.collector import collector_waits
-from muri_opt.solve.filling import fill
 from muri_opt.solve.fixed_point import reach_fixed_point
 from muri_opt.solve.loading import load_here
 from muri_opt.solve.needless_changes import undo_needless_changes
 from muri_opt.solve.search import Search
 from muri_opt.solve.solvers import BACKENDS, FIRST_BACKEND, SECOND_BACKEND
 from muri_opt.solve.sparing import spare_changes
+from muri_opt.solve.starts_beside import start_beside
 from muri_opt.systems import DEFAULT_POLICY, Named, Policy, admit, has_program, policy_from
 
 
@@ -88,6 +88,6 @@ def _run(search: Search) -> Search:
     if not search.close_enough:
         search.run_exact(*backends)
     spare_changes(search, *backends)
-    fill(search)
+    start_beside(search)
     undo_needless_changes(search)
     return search

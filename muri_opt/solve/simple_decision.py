@@ -69,17 +69,18 @@ def _within_quotas(round_: Round, kept: tuple[Assignment, ...]) -> tuple[Assignm
     free, index, jobs = FreeCapacity(round_.amounts), round_.job_index, round_.jobs
     tenants = round_.amounts.tenant.tolist()
 
-    def turn(at: int) -> tuple[bool, int, float, int]:
-        members = [jobs[index[name]] for name in kept[at].jobs]
+    turns = list[tuple[bool, int, float, int]]()
+    for at, one in enumerate(kept):
+        members = [jobs[index[name]] for name in one.jobs]
         first = min([job.submitted or 0.0 for job in members])
-        return not any(job.stays for job in members), -max([job.priority for job in members]), first, at
-
+        may_stop = not any(job.stays for job in members)
+        turns.append((may_stop, -max([job.priority for job in members]), first, at))
     within = list[int]()
-    for at in sorted(range(len(kept)), key=turn):
+    for may_stop, *_, at in sorted(turns):
         one = kept[at]
         gpus = sum(one.gpus.values())
         asked = Counter([tenants[index[name]] for name in one.jobs])
-        if turn(at)[0] and not all(free.has_quota(tenant, gpus * many) for tenant, many in asked.items()):
+        if may_stop and not all(free.has_quota(tenant, gpus * many) for tenant, many in asked.items()):
             continue
         for tenant, many in asked.items():
             free.charge(tenant, gpus * many)

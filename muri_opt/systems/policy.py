@@ -253,7 +253,7 @@ class Policy(ABC):
         return inf
 
     @property
-    def uses_in_turn(self) -> bool:
+    def has_one_job_per_resource(self) -> bool:
         """Whether every resource of GPUs serves one job at a time where jobs share them by its rules.
 
         Bounds on completion times count on that.

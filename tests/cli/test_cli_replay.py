@@ -56,6 +56,17 @@ def test_json_has_all_figures_in_the_order_of_the_runs(run, trace, here, tmp_pat
     assert told["notes"] == {trace: {}, other: {}}
 
 
+def test_it_is_said_for_whom_the_bounds_do_not_hold(run, trace, here):
+    policies = "fifo,muri-s,muri-s:run=free,muri-s:preset=authors"
+    code, out, err = run("replay", trace, "--policy", policies, *here)
+    assert (code, err) == (0, "")
+    words = "not for muri-s:run=free, muri-s:preset=authors: there several jobs use a resource of GPUs at the same time"
+    assert words in out.splitlines()
+    told = json.loads(run("replay", trace, "--policy", policies, "--json", *here)[1])
+    assert told["outside_bounds"] == ["muri-s:run=free", "muri-s:preset=authors"]
+    assert "not for" not in run("replay", trace, "--policy", "fifo,muri-s", *here)[1]
+
+
 def test_methods_intervals_and_what_is_kept(run, trace, here, tmp_path):
     words = ("--method", "heuristic,auto", "--interval", 30, "--round-seconds", 2, "--keep-jobs", "--parquet", "--json")
     code, out, err = run("replay", trace, *words, "--round-gap", 0.01, "--launch-seconds", 40, *here)

@@ -115,6 +115,14 @@ def test_a_decision_that_breaks_rules_is_told_by_heuristic_and_left_by_auto() ->
     assert best.value == best.bound == solve_round(ROUND, "fifo:objective=weighted,nodes=fewest,preempt=yes").value
 
 
+def test_a_policy_does_not_end_the_program() -> None:
+    def leaves(round_: Round) -> Decision:
+        raise SystemExit(3)
+
+    with pytest.raises(RuntimeError, match="asked to end the program"):
+        solve_round(ROUND, leaves, "heuristic")
+
+
 def test_what_is_no_decision_is_bad_input() -> None:
     with pytest.raises(InputError, match="found dict; allowed: a Decision"):
         solve_round(ROUND, no_decision, "heuristic")

@@ -19,7 +19,7 @@ def limits_of(runs: Iterable[StudyRun]) -> dict[Key, tuple[LowerBound, ...]]:
     """Return the lower bounds of every workload and cluster: of any schedule, and of those that share no GPUs.
 
     The second is there where jobs have stages and could share. Published clocks count by rules of their own; of runs
-    on them nothing is said. Nor do the bounds hold for policies that are :func:`unbounded`.
+    on them nothing is said. Nor do the bounds hold for the policies :func:`outside_bounds`.
     """
     found: dict[Key, tuple[LowerBound, ...]] = {}
     for run in runs:
@@ -34,11 +34,11 @@ def limits_of(runs: Iterable[StudyRun]) -> dict[Key, tuple[LowerBound, ...]]:
     return found
 
 
-def unbounded(runs: Iterable[StudyRun]) -> tuple[str, ...]:
+def outside_bounds(runs: Iterable[StudyRun]) -> tuple[str, ...]:
     """Return the policies, as text, that let jobs use a resource of GPUs at the same time: bounds do not hold for them.
 
-    >>> unbounded([StudyRun(workload="-", policy=text, cluster="1x1") for text in ("fifo", "muri-s:run=free")])
+    >>> outside_bounds([StudyRun(workload="-", policy=text, cluster="1x1") for text in ("fifo", "muri-s:run=free")])
     ('muri-s:run=free',)
     """
     every = dict.fromkeys(run.policy for run in runs if run.clock == OWN)
-    return tuple(text for text in every if not policy_from(text).uses_in_turn)
+    return tuple(text for text in every if not policy_from(text).has_one_job_per_resource)

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from muri_opt.rounds import Round
-from muri_opt.rounds.amounts import UNLIMITED, Ints
+from muri_opt.rounds.amounts import Ints
 from muri_opt.rounds.change_wording import gpus_text
 from muri_opt.rounds.decision import WaitingReason
 from muri_opt.systems.capacity.binding_in_sets import Binding, BindingInSets, kept_back
@@ -58,9 +58,7 @@ class BindingRules:
     @cached_property
     def _least_left(self) -> Ints:
         """How many GPUs each tenant may have more by its quota and those above it; a job without one may have any."""
-        amounts, left = self._left.amounts, self._left.quota.tolist()
-        least = [min([left[one] for one in amounts.line(tenant)]) for tenant in range(len(left))]
-        return np.array([*least, UNLIMITED], dtype=np.int64)
+        return self._left.amounts.least_in_line(self._left.quota)
 
     def of(self, job: int) -> Binding:
         """Return what binds for a job that waits."""

@@ -11,7 +11,7 @@ from muri_opt.rounds.shape import NodeRange
 from muri_opt.systems.capacity.node_fit import best_fit, nodes_needed
 from muri_opt.systems.capacity.node_sets import Demand
 
-NEVER: Final = np.iinfo(np.int64).max
+NOWHERE: Final = np.iinfo(np.int64).max
 """Nodes that a gang would need where it does not fit."""
 
 
@@ -44,7 +44,7 @@ def _best_set(room: Ints, gpus: int, demand: Demand, most: int | None) -> Ints |
     here = rooms_in_sets(room, demand)
     count = node_counts(here, gpus, demand, most)
     best = np.lexsort((here.sum(axis=1), count))[0]
-    return None if count[best] == NEVER else demand.sets[best]
+    return None if count[best] == NOWHERE else demand.sets[best]
 
 
 def rooms_in_sets(room: Ints, demand: Demand) -> Ints:
@@ -53,9 +53,10 @@ def rooms_in_sets(room: Ints, demand: Demand) -> Ints:
 
 
 def node_counts(here: Ints, gpus: int, demand: Demand, most: int | None) -> Ints:
-    """Return on how few nodes of each set a gang could be, on so many at ``most``; :data:`NEVER` where it does not fit.
+    """Return on how few nodes of each set a gang could be, on so many at ``most``.
 
-    ``here`` is the room of the nodes of each set, as :func:`rooms_in_sets` returns it.
+    It is :data:`NOWHERE` where the gang does not fit; ``here`` is the room of the nodes of each set, as
+    :func:`rooms_in_sets` returns it.
     """
     if demand.even:
         count = _even_counts(here, gpus, demand.least, most)
@@ -64,14 +65,14 @@ def node_counts(here: Ints, gpus: int, demand: Demand, most: int | None) -> Ints
         count = np.maximum(demand.least, 1 + (reach < gpus).sum(axis=1))
         sizes = (demand.table >= 0).sum(axis=1)
         largest = np.minimum(sizes, gpus if most is None else min(gpus, most))
-        count[(count > largest) | ((here > 0).sum(axis=1) < count)] = NEVER
-    count[here.sum(axis=1) < gpus] = NEVER
+        count[(count > largest) | ((here > 0).sum(axis=1) < count)] = NOWHERE
+    count[here.sum(axis=1) < gpus] = NOWHERE
     return count
 
 
 def _even_counts(here: Ints, gpus: int, least: int, most: int | None) -> Ints:
     """Return on how few nodes of each set, which are the rows, there is room for equal parts."""
-    found = np.full(len(here), NEVER, dtype=np.int64)
+    found = np.full(len(here), NOWHERE, dtype=np.int64)
     if most is None or most >= least:
         for count in reversed([*NodeRange(least=least, most=most).counts(gpus, even=True)]):
             found[(here >= gpus // count).sum(axis=1) >= count] = count

@@ -10,7 +10,6 @@ import numpy as np
 
 from muri_opt.errors import InputError, RefusalError, unknown_name
 from muri_opt.rounds import INFORMATION, Assignment, Budget, Decision, Job, Round
-from muri_opt.rounds.amounts import UNLIMITED
 from muri_opt.rounds.anytime import last_within
 from muri_opt.rounds.budget import unlimited
 from muri_opt.rounds.field_groups import PLACES, STATES
@@ -177,8 +176,8 @@ class JointPolicy(Policy):
         priority = np.array([round_.jobs[at].priority for at in waiting])
         value = offers.alone(np.array(waiting))
         amounts = round_.amounts
-        quota = np.array([amounts.U[[*amounts.line(int(tenant))]].min(initial=UNLIMITED) for tenant in amounts.tenant])
-        value[offers.counts > quota[waiting][:, None]] = 0.0
+        quota = amounts.least_in_line(amounts.U)[amounts.tenant[waiting]]
+        value[offers.counts > quota[:, None]] = 0.0
         sizes, _ = best_sizes(value, offers.counts, gpus)
         given = offers.counts[sizes]
         each = value[np.arange(len(waiting)), sizes] / np.maximum(given, 1)

@@ -40,7 +40,9 @@ class Regions:
     reach: list[int]
     types: dict[str | None, Region]
     known: dict[frozenset[int], tuple[Region, ...]] = field(default_factory=dict)
-    places: dict[int, dict[int, int]] = field(default_factory=dict)
+    """What groups of several kinds have in common, as far as it was asked."""
+    of_node: dict[int, dict[int, int]] = field(default_factory=dict)
+    """By kinds that were asked for, which of its regions each node is in."""
 
     @classmethod
     def of(cls, round_: Round) -> Regions:
@@ -80,7 +82,7 @@ class Regions:
         own = self.of_kind[kind]
         if len(own) == 1:
             return tuple([one & own[0] for one in some if one & own[0]])
-        found, place_of = list[Region](), self._places(kind)
+        found, place_of = list[Region](), self._of_nodes(kind)
         for one in some:
             rest, overlaps = one & self.unions[kind], list[int]()
             while rest:  # to compare each with each takes far longer
@@ -90,16 +92,16 @@ class Regions:
             found += [one & own[place] for place in sorted(overlaps)]
         return tuple(found)
 
-    def _places(self, kind: int) -> dict[int, int]:
+    def _of_nodes(self, kind: int) -> dict[int, int]:
         """Return which region of a kind each node is in, by its place among them."""
-        if kind not in self.places:
-            found = self.places[kind] = {}
+        if kind not in self.of_node:
+            found = self.of_node[kind] = {}
             for place, rest in enumerate(self.of_kind[kind]):
                 while rest:
                     low = rest & -rest
                     found[low.bit_length() - 1] = place
                     rest ^= low
-        return self.places[kind]
+        return self.of_node[kind]
 
     def of_plan(self, job: int, types: tuple[str, ...] | None) -> tuple[Region, ...]:
         """Return where a job may start by a plan for these GPU types, ``None`` for any."""

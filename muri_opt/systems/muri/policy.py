@@ -139,7 +139,7 @@ class MuriPolicy(Policy):
         return self.restarts == "pay" or (self.restarts == "preset" and self.preset == "paper")
 
     @property
-    def uses_in_turn(self) -> bool:
+    def has_one_job_per_resource(self) -> bool:
         """In lock step by a cycle; not by four slots for three stages, or where jobs have parts of their own."""
         return self.run == "lock-step" and self.options.pattern.endswith("cyclic")
 

@@ -11,7 +11,7 @@ from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import UNLIMITED, Amounts, Ints
 from muri_opt.systems.capacity.jobs_on_nodes import JobsOnNodes
 from muri_opt.systems.capacity.node_sets import Demand as NodeDemand
-from muri_opt.systems.capacity.shaped_fit import NEVER as NOWHERE, node_counts, only_where, rooms_in_sets, shaped_fit
+from muri_opt.systems.capacity.shaped_fit import NOWHERE, node_counts, only_where, rooms_in_sets, shaped_fit
 from muri_opt.systems.philly.job_status import Held, JobStatus
 from muri_opt.systems.philly.locality import TOGETHER
 from muri_opt.systems.philly.quota_tree import QuotaTree
@@ -230,8 +230,10 @@ def _find_in_sets(state: ClusterState, job: int, level: int, room: Ints, demand:
         tried = [*demand.sets]
     best: tuple[tuple[int, ...], Held] | None = None
     for nodes in tried:
+        if room[nodes].sum() < gpus:
+            continue
         share = shaped_fit(room[nodes], gpus, demand.least, demand.most, even=demand.even)
-        if share is None or room[nodes].sum() < gpus:
+        if share is None:
             continue
         used = nodes[share > 0]
         spread = locality.spread(job, used)

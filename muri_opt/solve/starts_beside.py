@@ -10,14 +10,14 @@ from muri_opt.solve.search import Search
 from muri_opt.solve.simple_decision import simple_decisions
 from muri_opt.solve.timed import CHECKING
 
-_STEP: Final = "fill"
-FILLING: Final = 3 * CHECKING
+_STEP: Final = "start beside"
+STARTING: Final = 3 * CHECKING
 """Seconds for each job that it may take where it was not done yet: a round is made, and two decisions are checked."""
 _MAY_FIT: Final = (WaitingReason.PRIORITY, WaitingReason.STOPPED)
 """Of jobs that are told one of these it is not said that nothing is free for them."""
 
 
-def fill(search: Search) -> None:
+def start_beside(search: Search) -> None:
     """Let those start beside the answer of a search for whom GPUs are free, where rules and value allow it.
 
     They start as without any search: the answer is looked at as if it were carried out. Where nobody is told that GPUs
@@ -26,7 +26,7 @@ def fill(search: Search) -> None:
     before = search.decision
     if before is None or all(wait.reason not in _MAY_FIT for wait in before.waiting):
         return
-    if search.is_late_for(_STEP, usual=FILLING):
+    if search.is_late_for(_STEP, usual=STARTING):
         search.leave_out(_STEP)
         return
     with search.step(_STEP, "solve_seconds"):

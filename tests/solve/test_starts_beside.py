@@ -6,8 +6,8 @@ import pytest
 from asked_rounds import GROUPS, asked_round
 
 from muri_opt import Cluster, Decision, Job, Limits, Node, Round, Tenant, policy_from, solve_round
-from muri_opt.solve.filling import fill
 from muri_opt.solve.search import Search
+from muri_opt.solve.starts_beside import start_beside
 
 
 @pytest.mark.parametrize("group", GROUPS)
@@ -25,7 +25,7 @@ def test_beside_any_part_of_an_answer_others_start_and_no_rule_is_broken(group: 
         if search.audit.breaches(some):
             continue
         search.decision, search.value = some, search.audit.value(some)
-        fill(search)
+        start_beside(search)
         assert not search.audit.breaches(search.decision)
         assert search.value == search.audit.value(search.decision) >= search.audit.value(some)
         assert set(some.running) <= set(search.decision.running)
