@@ -26,7 +26,7 @@ import numpy as np
 
 from benchmarks.session_loop import all_jobs, times_of_rounds
 from muri_opt import Limits, Session, warm_up
-from muri_opt.solve import first_answer, round as front_door, search
+from muri_opt.solve import first_answer, round as solving, search
 from muri_opt.systems import POLICIES
 from muri_opt.verify import Audit
 
@@ -92,7 +92,7 @@ def metered() -> Iterator[Meter]:
     meter = Meter()
     with ExitStack() as stack:
         for part, owner, name in (
-            ("reading", front_door, "admit"),
+            ("reading", solving, "admit"),
             ("algorithm", first_answer, "decided"),
             ("bound", first_answer.FirstAnswer, "_take_first_bound"),
             ("value", Audit, "value"),

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 LEAST_SECONDS: Final = 0.25
 """An algorithm that was begun has these however little time is left: before it is stopped, it is late by them."""
+LEFT_OUT: Final = "and was left out"
+"""How the detail of an answer ends that names an algorithm which was not begun, as it would have been late."""
 SIMPLE: Final = Termination(reason=Reason.FEASIBLE, limit=Limit.TIME, detail="who runs goes on, and who fits starts")
 
 
@@ -48,7 +50,7 @@ class FirstAnswer(Timed):
         named = self.method == "heuristic"
         if not named and self._is_too_long(takes) and self._take_simple():
             self.leave_out("algorithm")
-            self.cuts += (f"{self.policy.spec} takes about {takes:.2g} s and was left out",)
+            self.cuts += (f"{self.policy.spec} takes about {takes:.2g} s {LEFT_OUT}",)
             said = SIMPLE
         elif (decision := self._own_decision(named=named)) is None:
             said = SIMPLE

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from benchmarks import front_door, joint_first
+from benchmarks import joint_first, whole_call
 from benchmarks.what_binds import BINDING
 from muri_opt import InputError
 
@@ -16,7 +16,7 @@ def cells(line: str) -> list[str]:
 
 
 def test_the_whole_call_of_a_policy_where_something_binds(capsys: pytest.CaptureFixture[str]) -> None:
-    front_door.main(["srtf", "--jobs", "100", "--rounds", "2", "--seconds", "0.2", "--binding", "two GPU types"])
+    whole_call.main(["srtf", "--jobs", "100", "--rounds", "2", "--seconds", "0.2", "--binding", "two GPU types"])
     printed = capsys.readouterr().out.strip().splitlines()
     rows = [cells(line) for line in printed[2:]]
     assert [row[1] for row in rows] == [kind for kind in BINDING if "two GPU types" in kind]
@@ -29,8 +29,8 @@ def test_what_a_policy_refuses_is_named_and_has_no_row(
     def refuse(*_: object) -> None:
         raise InputError("job.requires", "labels", "none")
 
-    monkeypatch.setattr(front_door, "solve_round", refuse)
-    front_door.main(["srtf", "--jobs", "100", "--rounds", "1", "--binding", MANY])
+    monkeypatch.setattr(whole_call, "solve_round", refuse)
+    whole_call.main(["srtf", "--jobs", "100", "--rounds", "1", "--binding", MANY])
     printed = capsys.readouterr().out.strip().splitlines()
     told = [f"`srtf` refuses {kind}: job.requires: found labels; allowed: none" for kind in BINDING if MANY in kind]
     assert printed[3:] == told

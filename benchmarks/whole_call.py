@@ -1,6 +1,6 @@
-"""The front door where something binds: how late ``solve_round`` is, who answered, and how far from the best at most.
+"""Whole calls where something binds: how late ``solve_round`` is, who answered, and how far from the best at most.
 
-Run with ``python -m benchmarks.front_door [policy ...] [--jobs N] [--seconds S] [--rounds N] [--binding TEXT]``. For
+Run with ``python -m benchmarks.whole_call [policy ...] [--jobs N] [--seconds S] [--rounds N] [--binding TEXT]``. For
 every policy, rounds of waiting jobs that have what it needs are drawn, with nothing that binds besides GPUs and with
 each of :data:`benchmarks.what_binds.BINDING`, and each is decided by ``auto`` within a limit, in one process. What a
 policy does not honour it refuses; such rows are left out, and named in the end.
@@ -26,11 +26,10 @@ from benchmarks.scale import SIZES, plain_loop
 from benchmarks.session_loop import all_jobs
 from benchmarks.what_binds import BINDING, bound_by
 from muri_opt import InputError, Limits, Result, Round, solve_round, warm_up
-from muri_opt.solve.first_answer import SIMPLE
+from muri_opt.solve.first_answer import LEFT_OUT, SIMPLE
 from muri_opt.systems import POLICIES
 
 NOTHING: Final = "nothing else"
-_LEFT_OUT: Final = "and was left out"
 
 
 @dataclass(slots=True, kw_only=True)
@@ -48,7 +47,7 @@ class Row:
         self.wall.append(wall)
         self.loops.append(loops)
         said = result.termination.detail
-        self.own += SIMPLE.detail not in said and _LEFT_OUT not in said
+        self.own += SIMPLE.detail not in said and LEFT_OUT not in said
         self.feasible &= result.certificate.feasible
         if result.gap is not None:
             self.gaps.append(result.gap)
