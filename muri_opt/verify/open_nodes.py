@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable
-
-import numpy as np
-from numpy.typing import NDArray
+from collections.abc import Hashable, Iterable
+from functools import reduce
+from math import inf
+from operator import or_
+from typing import Final, TypeVar
 
 from muri_opt.rounds import Job, Round
 from muri_opt.rounds.memoise import recalled
+from muri_opt.rounds.node_bits import Bits, nodes_of
 from muri_opt.verify.amounts import micro
 
 Parts = tuple[tuple[int, ...], ...]
 """Sets of nodes, by their positions."""
-Bools = NDArray[np.bool_]
-Ints = NDArray[np.int64]
+Value = TypeVar("Value", bound=Hashable)
+_NOWHERE: Final[Bits] = 0
 
 
 class OpenNodes:
@@ -28,66 +30,60 @@ class OpenNodes:
 
     def __init__(self, round_: Round) -> None:
         self._nodes, self._now = round_.cluster.nodes, micro(round_.now)
-        self._up = np.array([node.state == "up" for node in self._nodes], dtype=np.bool_)
-        self._type_of, self._type = _numbered(node.gpu_type for node in self._nodes)
-        self._units: dict[str, Ints] = {}
-        self._labelled: dict[str, list[int]] = {}
+        self._up = _by_value(node.state for node in self._nodes).get("up", _NOWHERE)
+        self._of_type = _by_value(node.gpu_type for node in self._nodes)
+        self._apart: dict[str | None, list[Bits]] = {None: [*self._of_type.values()]}
+        """The nodes of each GPU type, and of each type in each unit of a level."""
+        self._labelled: dict[str, Bits] = {}
         for place, node in enumerate(self._nodes):
             for label in node.labels:
-                self._labelled.setdefault(label, []).append(place)
-        self._rows: dict[str, Bools] = {}
-        ends = [None if node.available_until is None else micro(node.available_until) for node in self._nodes]
-        self._ends = sorted({end for end in ends if end is not None})
-        self._end = np.array([bisect_left(self._ends, end) if end is not None else len(self._ends) for end in ends])
-        self._known: dict[object, Parts] = {}
-        self._same: dict[tuple[int, ...], tuple[int, ...]] = {}
+                self._labelled[label] = self._labelled.get(label, _NOWHERE) | 1 << place
+        until = _by_value(inf if node.available_until is None else micro(node.available_until) for node in self._nodes)
+        self._ends = sorted({*until} - {inf})
+        self._available = [until.get(inf, _NOWHERE)]
+        """The nodes that are there until each of the ends or longer, and at last those that always are."""
+        for end in reversed(self._ends):
+            self._available.insert(0, self._available[0] | until[end])
+        self._known: dict[Hashable, Parts] = {}
+        self._part: dict[Bits, tuple[int, ...]] = {}
 
     def parts(self, job: Job) -> Parts:
         """Return the nodes where a job may start, those of each GPU type and unit apart."""
         limit = job.time_limit_seconds if self._ends else None
         key = job.gpu_types, job.requires, job.excludes, level_of(job), limit
         if key not in self._known:
-            self._known[key] = tuple(self._same.setdefault(part, part) for part in self._parts(job))
+            able = self._open_to(job)
+            apart = (able & some for some in self._groups(level_of(job)))
+            self._known[key] = tuple(sorted([self._positions(some) for some in apart if some]))
         return self._known[key]
 
-    def _parts(self, job: Job) -> list[tuple[int, ...]]:
-        able, kind, level = self._open_to(job), self._type, level_of(job)
-        if level is not None:
-            unit = self._unit(level)
-            able &= unit >= 0
-            kind = kind * (int(unit.max(initial=0)) + 1) + unit
-        nodes = np.flatnonzero(able)
-        line = nodes[np.argsort(kind[nodes], kind="stable")]
-        ends = np.flatnonzero(np.diff(kind[line])) + 1
-        return sorted(tuple(some.tolist()) for some in np.split(line, ends) if len(some))
-
-    def _open_to(self, job: Job) -> Bools:
+    def _open_to(self, job: Job) -> Bits:
         """Return on which nodes a job may start, wherever they are."""
-        able = self._up.copy()
+        able = self._up
         if job.gpu_types is not None:
-            of_type = [name in job.gpu_types for name in self._type_of]
-            able &= np.array(of_type, dtype=np.bool_)[self._type]
+            able &= reduce(or_, [self._of_type.get(name, _NOWHERE) for name in job.gpu_types], _NOWHERE)
         for label in job.requires:
-            able &= self._with_label(label)
+            able &= self._labelled.get(label, _NOWHERE)
         for label in job.excludes:
-            able &= ~self._with_label(label)
+            able &= ~self._labelled.get(label, _NOWHERE)
         if self._ends:
             ends = self._now + (1 if job.time_limit_seconds is None else micro(job.time_limit_seconds))
-            able &= self._end >= bisect_left(self._ends, ends)
+            able &= self._available[bisect_left(self._ends, ends)]
         return able
 
-    def _with_label(self, label: str) -> Bools:
-        if label not in self._rows:
-            row = self._rows[label] = np.zeros(len(self._nodes), dtype=np.bool_)
-            row[self._labelled.get(label, [])] = True
-        return self._rows[label]
+    def _groups(self, level: str | None) -> list[Bits]:
+        """Return the nodes of each GPU type, or of each type in each unit of a level; others are in no unit."""
+        if level not in self._apart:
+            units = (node.units.get(level) for node in self._nodes) if level is not None else ()
+            each = _by_value((node.gpu_type, unit) for node, unit in zip(self._nodes, units, strict=True))
+            self._apart[level] = [nodes for (_, unit), nodes in each.items() if unit is not None]
+        return self._apart[level]
 
-    def _unit(self, level: str) -> Ints:
-        """Return the number of each node's unit of a level, -1 where it is in none."""
-        if level not in self._units:
-            names, unit = _numbered(node.units.get(level) for node in self._nodes)
-            self._units[level] = np.where([name is None for name in names], -1, np.arange(len(names)))[unit]
-        return self._units[level]
+    def _positions(self, some: Bits) -> tuple[int, ...]:
+        """Return nodes by their positions, the same object for the same nodes."""
+        if some not in self._part:
+            self._part[some] = tuple(nodes_of(some, len(self._nodes)).tolist())
+        return self._part[some]
 
 
 @recalled
@@ -101,8 +97,9 @@ def level_of(job: Job) -> str | None:
     return job.within.level if job.within is not None and job.within.required else None
 
 
-def _numbered(names: Iterable[str | None]) -> tuple[list[str | None], Ints]:
-    """Return the names that differ, and which of them each is."""
-    known: dict[str | None, int] = {}
-    numbers = [known.setdefault(name, len(known)) for name in names]
-    return [*known], np.array(numbers, dtype=np.int64)
+def _by_value(values: Iterable[Value]) -> dict[Value, Bits]:
+    """Return which of some nodes have each value, in the order of the first of them."""
+    found: dict[Value, Bits] = {}
+    for place, value in enumerate(values):
+        found[value] = found.get(value, _NOWHERE) | 1 << place
+    return found
