@@ -178,7 +178,10 @@ class _Proof:
         kept = {}
         for position, (row, number) in enumerate(zip(self.rows, multipliers.tolist(), strict=True)):
             whole = round(number * DENOMINATOR)
-            whole = max(whole, 0) if row["sense"] == "<=" else min(whole, 0) if row["sense"] == ">=" else whole
+            if row["sense"] == "<=":
+                whole = max(whole, 0)
+            elif row["sense"] == ">=":
+                whole = min(whole, 0)
             if whole:
                 kept[str(position)] = whole
         return kept

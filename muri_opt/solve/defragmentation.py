@@ -11,11 +11,10 @@ from muri_opt.errors import InputError
 from muri_opt.modelling import Relax, Solve
 from muri_opt.rounds import Budget, Limit, Limits, Proof, Reason, Round, Termination
 from muri_opt.solve.solvers import WorkerError, backend_named, borrowed_worker, relaxation
+from muri_opt.solve.solvers.process import GRACE_SECONDS
 from muri_opt.systems.defragment import Cost, Defragmentation, free_nodes, make_room
 from muri_opt.verify.defragment.check import check_defragmentation, check_fields
 
-GRACE_SECONDS = 0.25
-"""How long past its limit a solver process may still answer."""
 BACKENDS = ("highs", "cp-sat")
 """Who solves the program, and who confirms what nothing else proves."""
 

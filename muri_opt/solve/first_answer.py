@@ -91,7 +91,7 @@ class FirstAnswer(Timed):
             with stopped_after(self._most_seconds()):
                 decision = self._decided(budget)
         except TooLate:
-            self.was_stopped("algorithm")
+            self.remember_stop("algorithm")
             if self._take_simple():
                 self.cuts += (f"{self.policy.spec} was stopped, as its time was over",)
                 return None
@@ -109,7 +109,7 @@ class FirstAnswer(Timed):
         seconds = self.seconds_left()
         if seconds is None or self.policy.answers_early:
             return None
-        if self.expects_a_stop("algorithm"):
+        if self.was_stopped("algorithm"):
             seconds += BOUND_SECONDS - self.expected("simple") - self.expected_bound()
         elif self.policy.looks_at_clock:
             seconds += LEAST_SECONDS

@@ -6,8 +6,6 @@ import time
 from collections.abc import Callable
 from typing import Final
 
-import msgspec
-
 from muri_opt.rounds import Decision, Limits, Round, after
 from muri_opt.solve.explaining import explain
 from muri_opt.solve.search import Search
@@ -50,9 +48,6 @@ def _take(search: Search, found: Decision) -> bool:
     value = search.audit.value(decision)
     if search.value is not None and value <= search.value:
         return False
-    search.decision, search.value = decision, value
-    search.stats = msgspec.structs.replace(search.stats, changes_bound=None)  # it was of answers of the value before
-    search.believed(value)
-    search.end(search.termination)
+    search.replace_answer(decision, value)
     explain(search)
     return True

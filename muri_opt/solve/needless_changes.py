@@ -116,11 +116,9 @@ def _take(search: Search, decision: Decision) -> bool:
         return False
     if search.audit.breaches(decision) or (value := search.audit.value(decision)) < search.value:
         return False
-    search.decision, search.value = decision, value
+    search.replace_answer(decision, value)
     if not cost_of_all(search.round_, search.changes_of(search.round_, decision)):
         search.stats = msgspec.structs.replace(search.stats, changes_bound=0)
-    search.believed(value)
-    search.end(search.termination)
     return True
 
 

@@ -57,7 +57,7 @@ class Pace:
             fastest = min(each, known.fastest)
             self._keep(key, _Taken((each + known.each) / 2, fastest, FADING * fastest))
 
-    def stopped(self, step: str, policy: str, jobs: int, limit: float) -> None:
+    def remember_stop(self, step: str, policy: str, jobs: int, limit: float) -> None:
         """Remember that a step did not end within a limit: each time in a row it is expected to take twice as long.
 
         So it is tried again after ever more rounds, and how long it takes at its fastest is as it was.

@@ -28,7 +28,7 @@ from muri_opt.solve.exact import Answer, optimise, prepare, relax_within, search
 from muri_opt.solve.first_answer import FirstAnswer
 from muri_opt.solve.loading import load_backend, load_program
 from muri_opt.solve.solvers import FIRST_BACKEND, WorkerError, borrowed_worker
-from muri_opt.solve.solvers.process import Worker
+from muri_opt.solve.solvers.process import GRACE_SECONDS, Worker
 from muri_opt.solve.timed import SIZING
 from muri_opt.solve.watching import tell
 from muri_opt.systems import has_program, unit_of
@@ -38,9 +38,6 @@ from muri_opt.verify.chapter import UNSAID
 if TYPE_CHECKING:
     from muri_opt.systems.capacity.set_apart import SetApart
     from muri_opt.systems.program import Settled
-
-GRACE_SECONDS = 0.25
-"""How much longer than its own limit a solver process may take before it is stopped."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -177,6 +174,14 @@ class Search(FirstAnswer):
             self.spent += answer[1]
             return answer[0]
         return None
+
+    def replace_answer(self, decision: Decision, value: int) -> None:
+        """Take another answer, which keeps the rules; what changes cost at least is known of one value only."""
+        if value != self.value:
+            self.stats = msgspec.structs.replace(self.stats, changes_bound=None)
+        self.decision, self.value = decision, value
+        self.believed(value)
+        self.end(self.termination)
 
     def result(self) -> Result:
         """Return the answer, verified."""

@@ -22,10 +22,12 @@ def spare_changes(search: Search, *backends: str) -> None:
     if then != before and not search.audit.breaches(then):
         ranks = _rank(search, before), _rank(search, then)
         if ranks[1] > ranks[0]:
-            search.decision, search.value = then, ranks[1][0]
+            search.replace_answer(then, ranks[1][0])
     chosen = search.decision or before
     cost = cost_of_all(search.round_, search.changes_of(search.round_, chosen))
-    least = 0 if not cost else None if found is None or found.least is None else min(found.least, cost)
+    least = None if cost else 0
+    if cost and found is not None and found.least is not None:
+        least = min(found.least, cost)
     search.stats = msgspec.structs.replace(search.stats, changes_bound=least)
 
 

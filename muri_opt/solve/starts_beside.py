@@ -34,9 +34,7 @@ def start_beside(search: Search) -> None:
         for draft in simple_decisions(search.policy, then):
             found = search.kept_to_rules(Decision(assignments=draft.assignments))
             if found is not None and _is_better(search, found, before):
-                search.decision, search.value = found, search.audit.value(found)
-                search.believed(search.value)
-                search.end(search.termination)
+                search.replace_answer(found, search.audit.value(found))
                 break
     explain(search)
 

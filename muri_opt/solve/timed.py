@@ -100,11 +100,11 @@ class Timed(Known):
         """Expect less of a step the next time, as it is left out."""
         PACE.left_out(step, self.policy.paced_as, len(self.round_.jobs))
 
-    def was_stopped(self, step: str) -> None:
+    def remember_stop(self, step: str) -> None:
         """Remember that a step was stopped, as it had used up all the time that was left."""
-        PACE.stopped(step, self.policy.paced_as, len(self.round_.jobs), self.limits.seconds or 0.0)
+        PACE.remember_stop(step, self.policy.paced_as, len(self.round_.jobs), self.limits.seconds or 0.0)
 
-    def expects_a_stop(self, step: str) -> bool:
+    def was_stopped(self, step: str) -> bool:
         """Return whether a step was stopped the last time that it was begun."""
         return PACE.was_stopped(step, self.policy.paced_as, len(self.round_.jobs))
 

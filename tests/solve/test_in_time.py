@@ -174,9 +174,9 @@ def test_every_algorithm_that_may_take_long_looks_at_the_clock(policy: str) -> N
 def test_a_step_that_was_stopped_is_tried_again_after_ever_more_rounds() -> None:
     pace = Pace()
     pace.took("algorithm", "fifo", 100, 0.5)
-    pace.stopped("algorithm", "fifo", 100, 1.0)
+    pace.remember_stop("algorithm", "fifo", 100, 1.0)
     assert pace.expected("algorithm", "fifo", 100) == pytest.approx(2.0)
-    pace.stopped("algorithm", "fifo", 100, 1.0)
+    pace.remember_stop("algorithm", "fifo", 100, 1.0)
     assert pace.expected("algorithm", "fifo", 100) == pytest.approx(4.0)
     for _ in range(20):
         pace.left_out("algorithm", "fifo", 100)

@@ -301,13 +301,13 @@ def test_a_worker_in_compiled_code_ends_with_its_parent_and_not_with_the_thread_
 
 WITHOUT_SIGNAL = """
 import os, time
-from muri_opt.solve.solvers import lifeline
+from muri_opt.solve.solvers import parent_pipe
 read, write = os.pipe()
 child = os.fork()
 if child == 0:
     os.close(write)
-    lifeline.os.O_ASYNC = 0
-    lifeline.end_with(read)
+    parent_pipe.os.O_ASYNC = 0
+    parent_pipe.end_with(read)
     time.sleep(600)
 os.close(read)
 print(child, flush=True)

@@ -2,7 +2,7 @@
 
 A solver that hangs or crashes takes only this process with it. The process is started from scratch,
 never forked, and speaks pickles over a socket pair. What a solver prints goes nowhere. It ends with the process that
-started it, whatever ends that one (:mod:`muri_opt.solve.solvers.lifeline`).
+started it, whatever ends that one (:mod:`muri_opt.solve.solvers.parent_pipe`).
 
 A limit in seconds is for the work that a process does, not for its start: a caller waits for a new process as long as
 that takes, up to ``START_SECONDS``, and its own limit begins then. Only a process that stands in for one that was
@@ -27,12 +27,14 @@ from weakref import WeakSet
 
 from muri_opt.errors import InputError
 from muri_opt.rounds import Round
-from muri_opt.solve.solvers.lifeline import Lifeline, end_with
+from muri_opt.solve.solvers.parent_pipe import ParentPipe, end_with
 from muri_opt.solve.solvers.registry import FIRST_BACKEND, backend_named
 from muri_opt.solve.solvers.round_transfer import Receiver, Sender
 
 START_SECONDS = 120.0
 """After which a process that has not started is stopped: it hangs. A loaded machine needs many times the usual one."""
+GRACE_SECONDS = 0.25
+"""How much longer than its own limit a process may take before it is stopped."""
 PATIENCE_SECONDS = 30.0
 """After which a process that was left to read a round is stopped: it hangs."""
 _ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
@@ -56,8 +58,8 @@ class Worker:
 
     def __init__(self, *, spare: bool = False) -> None:
         ours, theirs = socket.socketpair()
-        self._lifeline = Lifeline()
-        with theirs, self._lifeline.handed_over() as line:
+        self._parent_pipe = ParentPipe()
+        with theirs, self._parent_pipe.handed_over() as line:
             package = Path(__file__).resolve().parents[3]
             path = os.pathsep.join([str(package), *(entry for entry in sys.path if entry)])
             self._process = subprocess.Popen(
@@ -188,7 +190,7 @@ class Worker:
     def let_go(self) -> None:
         """Close what this process holds of it; the process ends if nobody else holds it."""
         self._connection.close()
-        self._lifeline.close()
+        self._parent_pipe.close()
 
 
 class _Exchange(threading.Thread):

@@ -17,7 +17,6 @@ from muri_opt.rounds import INFORMATION, Budget, Limits, Reason, Round
 from muri_opt.rounds.amounts import Ints
 from muri_opt.rounds.used_fields import refusal, unhonoured
 from muri_opt.solve.exact import build
-from muri_opt.solve.search import GRACE_SECONDS
 from muri_opt.solve.solvers import (
     FIRST_BACKEND,
     WorkerError,
@@ -27,6 +26,7 @@ from muri_opt.solve.solvers import (
     restricted,
     solve_wide,
 )
+from muri_opt.solve.solvers.process import GRACE_SECONDS
 from muri_opt.systems import Policy, admit, policy_from, program_of, unit_of
 from muri_opt.systems.muri import GroupingFormulation, MuriPolicy
 from muri_opt.systems.muri.program_columns import GroupColumns

@@ -20,7 +20,7 @@ from contextlib import contextmanager, suppress
 _LOOK_SECONDS = 0.5
 
 
-class Lifeline:
+class ParentPipe:
     """The end of the process that asks; closing it ends the other process."""
 
     def __init__(self) -> None:
