@@ -139,9 +139,9 @@ def table(part: Part, runs: Iterable[StudyRun], rows: Mapping[StudyRun, RunRow])
         "| " + " | ".join(HEAD) + " |",
         "| --- | --- |" + " ---: |" * (len(HEAD) - 2),
     ]
-    done = [rows[run] for run in runs if run in rows]
-    for row in done:
-        found, first = row.figures, done[0].figures
+    known = [rows[run] for run in runs if run in rows]
+    for row in known:
+        found, first = row.figures, known[0].figures
         cells = [row.run.policy, row.run.method, f"{found['jobs']:,}"]
         for name in ("mean", "p99", "makespan"):
             cells += [f"{found[name] / SECONDS_PER_HOUR:,.2f}", f"{found[name] / first[name]:.3f}"]
@@ -155,9 +155,9 @@ def overview(every: Sequence[Part], runs: Sequence[Sequence[StudyRun]], rows: Ma
     """Return one table of all parts: mean completion times by both methods, as ratios to ``fifo:preempt=yes``."""
     ratios: dict[str, dict[tuple[str, str], float]] = {}
     for part, mine in zip(every, runs, strict=True):
-        done = [rows[run] for run in mine if run in rows]
-        for row in done:
-            ratio = row.figures["mean"] / done[0].figures["mean"]
+        known = [rows[run] for run in mine if run in rows]
+        for row in known:
+            ratio = row.figures["mean"] / known[0].figures["mean"]
             ratios.setdefault(row.run.policy, {})[part.title, row.run.method] = ratio
     heads = [(part.title, method) for part in every for method in METHODS]
     lines = [
@@ -170,7 +170,7 @@ def overview(every: Sequence[Part], runs: Sequence[Sequence[StudyRun]], rows: Ma
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run what is not done yet and print the tables, once after the heuristics and once with all."""
+    """Run what is not known yet and print the tables, once after the heuristics and once with all."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("directory", type=Path, metavar="DIR")
     parser.add_argument("--folder", type=Path, default=Path("five-systems"), help="where the runs are kept")

@@ -19,7 +19,7 @@ import time
 from collections.abc import Sequence
 from random import Random
 from statistics import median
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from msgspec.structs import replace
 
@@ -30,19 +30,29 @@ from muri_opt.rounds.budget import Budget
 
 RESOURCES: Final = ("storage", "cpu", "gpu", "network")
 FEW: Final = 40
+
+
+class Kind(NamedTuple):
+    """What jobs say, one of ``says`` each; the most GPUs of a curve or plan; whether jobs are of :data:`FEW` models."""
+
+    says: Sequence[tuple[str, ...]]
+    most_gpus: int = 16
+    of_few_models: bool = False
+
+
 _BOTH: Final = (("stages", "curve"),)
-KINDS: Final[dict[str, tuple[Sequence[tuple[str, ...]], int, bool]]] = {
-    f"stages and curves to 16 GPUs, {FEW} models": (_BOTH, 16, True),
-    "the same, all different": (_BOTH, 16, False),
-    "the same, curves to 64 GPUs": (_BOTH, 64, False),
-    "the same, curves to 1,024 GPUs": (_BOTH, 1024, False),
-    "stages, all different": ((("stages",),), 16, False),
-    "curves, all different": ((("curve",),), 16, False),
-    "GPUs and a time, all different": (((),), 16, False),
-    "plans, all different": ((("plans",),), 16, False),
-    "a fifth of each, all different": ((*_BOTH, ("stages",), ("curve",), ("plans",), ()), 16, False),
+KINDS: Final[dict[str, Kind]] = {
+    f"stages and curves to 16 GPUs, {FEW} models": Kind(_BOTH, of_few_models=True),
+    "the same, all different": Kind(_BOTH),
+    "the same, curves to 64 GPUs": Kind(_BOTH, 64),
+    "the same, curves to 1,024 GPUs": Kind(_BOTH, 1024),
+    "stages, all different": Kind((("stages",),)),
+    "curves, all different": Kind((("curve",),)),
+    "GPUs and a time, all different": Kind(((),)),
+    "plans, all different": Kind((("plans",),)),
+    "a fifth of each, all different": Kind((*_BOTH, ("stages",), ("curve",), ("plans",), ())),
 }
-"""What jobs say, one of these each; the most GPUs of a curve or plan; and whether jobs are of few models."""
+"""Kinds of jobs, by name."""
 
 
 _AT_ONCE: Final = Limits(seconds=1e-9)
@@ -53,10 +63,18 @@ WIDEST: Final = "the same, curves to 64 GPUs"
 
 _PLANS: Final = "plans, all different"
 _FIFTHS: Final = "a fifth of each, all different"
+_LABELS: Final = "twelve labels asked for in many ways"
+_OWN_AMOUNTS: Final = "CPUs and memory in amounts of their own"
 OF_OTHERS: Final[dict[str, tuple[str, str]]] = {
     f"{kind}: {binding}": (kind, binding)
     for kind in (_PLANS, _FIFTHS)
-    for binding in ("CPUs and memory", "twelve labels asked for in many ways", *BINDING[-5:-2])
+    for binding in (
+        "CPUs and memory",
+        _LABELS,
+        _OWN_AMOUNTS,
+        f"{_OWN_AMOUNTS}, {_LABELS}",
+        f"{_OWN_AMOUNTS}, {_LABELS}, quotas of 200 tenants, a priority of its own for each",
+    )
 }
 """Rounds of other kinds of jobs in which something binds."""
 
@@ -77,9 +95,9 @@ def round_of(name: str, jobs: int, seed: str) -> Round:
 
 def drawn_round(kind: str, jobs: int, seed: str) -> Round:
     """Return a round of waiting jobs of a kind."""
-    said, most, few = KINDS[kind]
+    says, most, few = KINDS[kind]
     draw = Random(f"{kind} {jobs} {seed}")  # noqa: S311 - nothing secret is drawn
-    made = [_job(draw, draw.choice(said), most) for _ in range(FEW if few else jobs)]
+    made = [_job(draw, draw.choice(says), most) for _ in range(FEW if few else jobs)]
     named = (
         replace(
             made[draw.randrange(FEW) if few else number],

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
         place_gang as place_gang,
     )
     from muri_opt.systems.capacity.node_fit import best_fit as best_fit, nodes_needed as nodes_needed
-    from muri_opt.systems.capacity.shares import place_parts as place_parts, place_shares as place_shares
+    from muri_opt.systems.capacity.shares import place_parts as place_parts
     from muri_opt.systems.capacity.simulator_fit import first_fit as first_fit
 
 __all__, __getattr__, __dir__ = names_on_demand(
@@ -28,7 +28,7 @@ __all__, __getattr__, __dir__ = names_on_demand(
         "muri_opt.systems.capacity.free_capacity": ("Leftover",),
         "muri_opt.systems.capacity.node_fit": ("best_fit", "nodes_needed"),
         "muri_opt.systems.capacity.gang_fit": ("fewest_nodes", "held_gpus", "place_gang"),
-        "muri_opt.systems.capacity.shares": ("place_parts", "place_shares"),
+        "muri_opt.systems.capacity.shares": ("place_parts",),
         "muri_opt.systems.capacity.simulator_fit": ("first_fit",),
     },
 )

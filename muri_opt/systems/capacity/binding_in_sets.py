@@ -6,7 +6,7 @@ All rules that bind are told: those that bar it from nodes with GPUs, its shape,
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -25,8 +25,7 @@ from muri_opt.systems.capacity.quota_text import OverQuota, type_quota_text
 from muri_opt.systems.capacity.released import demands_of
 from muri_opt.systems.capacity.rooms_in_sets import GangsInSets, Needs, RoomsInSets
 from muri_opt.systems.capacity.shaped_fit import only_where
-
-_LOST: Final = "it is lost: it ran on a node that is down"
+from muri_opt.systems.capacity.waiting_words import DECIDE_AGAIN, KEPT_FREE, LOST
 
 
 class Binding(NamedTuple):
@@ -45,7 +44,7 @@ class Binding(NamedTuple):
 def kept_back(round_: Round, job: int, otherwise: Binding | None = None) -> Binding:
     """Return what binds for a job that is held, or is to begin later; ``otherwise`` is what would bind if not."""
     one = round_.jobs[job]
-    said, remedies = [_LOST] * is_lost(round_, job), list[str]()
+    said, remedies = [LOST] * is_lost(round_, job), list[str]()
     if one.held is not None:
         said.append(f"is held: {one.held}" if one.held else "is held")
         remedies.append("release it")
@@ -130,8 +129,8 @@ class BindingInSets:
             remedies.append(_freed(asks, room) if lacks else "free GPUs that it can use together")
             reasons.append(WaitingReason.CAPACITY if lacks else WaitingReason.FRAGMENTATION)
         if not reasons:
-            said[-1] = f"asks for {gpus_text(asks)}, free now; the decision keeps them free"
-            remedies.append("decide again; the methods 'auto' and 'exact' leave no such job waiting")
+            said[-1] = f"asks for {gpus_text(asks)}, {KEPT_FREE}"
+            remedies.append(DECIDE_AGAIN)
             reasons.append(WaitingReason.PRIORITY)
         return Binding(reasons[0], "; ".join(said), " and ".join(remedies), over.gpus, room.fits)
 
@@ -274,7 +273,7 @@ def _before(round_: Round, job: int) -> list[str]:
     if round_.jobs[job].state != "running":
         return []
     if is_lost(round_, job):
-        return [_LOST] * (not round_.waits_by_order[job])  # one that is kept back is told so before its order
+        return [LOST] * (not round_.waits_by_order[job])  # one that is kept back is told so before its order
     return ["it may not be moved from where it runs"] if round_.jobs[job].stays_put else []
 
 

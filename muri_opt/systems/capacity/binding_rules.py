@@ -18,6 +18,7 @@ from muri_opt.systems.capacity.holders import Holders
 from muri_opt.systems.capacity.kind_rooms import KindRooms
 from muri_opt.systems.capacity.lacking_amounts import LackingAmounts
 from muri_opt.systems.capacity.quota_text import WITHIN_QUOTA, OverQuota, over_quota_text
+from muri_opt.systems.capacity.waiting_words import DECIDE_AGAIN, KEPT_FREE
 
 
 class BindingRules:
@@ -87,8 +88,8 @@ class BindingRules:
             remedies.append(f"free {short}" if asks > free else f"free room for {short} where it can use them")
             reasons.append(WaitingReason.CAPACITY if asks > free else WaitingReason.FRAGMENTATION)
         if not reasons:
-            said = [f"asks for {gpus_text(asks)}, free now; the decision keeps them free"]
-            remedies.append("decide again; the methods 'auto' and 'exact' leave no such job waiting")
+            said = [f"asks for {gpus_text(asks)}, {KEPT_FREE}"]
+            remedies.append(DECIDE_AGAIN)
             reasons.append(WaitingReason.PRIORITY)
         return Binding(reasons[0], "; ".join(said), " and ".join(remedies), over.gpus, fits)
 

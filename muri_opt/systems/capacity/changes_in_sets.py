@@ -77,12 +77,8 @@ class ChangesInSets:
 
     def _fits_without(self, job: int, nodes: Ints, demand: Demand, most: int | None, groups: Sequence[int]) -> bool:
         """Return whether the job fits on the nodes once the groups are gone."""
-        holders, left, count = self._holders, self._left, len(self._left.gpus)
-        gone = holders.of_groups(groups)
-        gpus, cpus, memory = (
-            np.bincount(holders.node[gone], weights=held[gone], minlength=count).astype(np.int64)[nodes]
-            for held in (holders.gpus, holders.cpus, holders.memory)
-        )
+        left = self._left
+        gpus, cpus, memory = (amount[nodes] for amount in self._holders.freed(groups, len(left.gpus)))
         room = self._round.amounts.most_gpus(
             [job], left.gpus[nodes] + gpus, left.cpus[nodes] + cpus, left.memory[nodes] + memory
         )

@@ -60,10 +60,13 @@ def gang_decision(
     """
     placed = _alone(round_, shares)
     of = (known or KnownParts()).entries([group.share for group in placed])
-    left, holders, waits = _beside(round_, placed, of, left_by(round_, placed, of, None))
+    left = left_by(round_, placed, of, None)
+    holders, waits = _beside(round_, placed, of)
     changes = GangChanges(round_, left, holders, consolidate=consolidate, preempt=preempt)
     rules = BindingRules(round_, left, holders, consolidate=consolidate)
-    return Decision(assignments=_assignments(round_, placed, of), waiting=_waiting(round_, left, waits, rules, changes))
+    return Decision(
+        assignments=assignments_of(round_, placed, of), waiting=_waiting(round_, left, waits, rules, changes)
+    )
 
 
 def gang_assignments(round_: Round, shares: Mapping[int, Ints], known: KnownParts | None = None) -> Decision:
@@ -94,18 +97,19 @@ def group_decision(
 
     ``consolidate`` says that a gang must sit on as few nodes as it could in the empty cluster. ``asks`` are the GPUs
     each job runs with, or would need to start, where that is not what the round says. ``of`` says which group has how
-    many GPUs of which node, where that is known: shares are then not looked at. So does ``left`` of what they leave,
-    and ``told`` of jobs for which it is known why they wait.
+    many GPUs of which node, where that is known: shares are then not looked at. ``left`` is what they leave, where that
+    is known: it says what jobs ask, too. ``told`` has jobs for which it is known why they wait.
 
     >>> group = Placed(jobs=(0,), share=np.array([3, 0]))
     >>> group_decision(shipped_round("toy/two-gangs"), [group], consolidate=False).assignments[0].gpus
     {'n0': 3}
     """
     of = entries([group.share for group in groups]) if of is None else of
-    left, holders, waits = _beside(round_, groups, of, left_by(round_, groups, of, asks) if left is None else left)
+    left = left_by(round_, groups, of, asks) if left is None else left
+    holders, waits = _beside(round_, groups, of)
     rules = BindingRules(round_, left, holders, consolidate=consolidate)
     others = _waiting(round_, left, [job for job in waits if job not in told], rules, None) if waits else ()
-    found, each = _assignments(round_, groups, of), iter(others)
+    found, each = assignments_of(round_, groups, of), iter(others)
     return Decision(assignments=found, waiting=tuple([told[job] if job in told else next(each) for job in waits]))
 
 
@@ -123,15 +127,13 @@ def parts_decision(round_: Round, placed: Mapping[int, Parts], periods: Mapping[
     return group_decision(round_, groups, consolidate=False, asks=asks, of=of)
 
 
-def _beside(
-    round_: Round, groups: Sequence[Placed], of: Entries, left: Leftover
-) -> tuple[Leftover, Holders, list[int]]:
-    """Return what the groups leave, who holds what, and the jobs that are in none of them."""
+def _beside(round_: Round, groups: Sequence[Placed], of: Entries) -> tuple[Holders, list[int]]:
+    """Return who holds what, and the jobs that are in none of the groups."""
     running = {job for group in groups for job in group.jobs}
     waits = [job for job in range(len(round_.jobs)) if job not in running]
     if not waits:
-        return left, Holders.of(round_, []), waits
-    return left, Holders.of_entries(round_, [group.jobs for group in groups], of), waits
+        return Holders.of(round_, []), waits
+    return Holders.of_entries(round_, [group.jobs for group in groups], of), waits
 
 
 def left_by(round_: Round, groups: Sequence[Placed], of: Entries, asks: Ints | None) -> Leftover:
@@ -158,11 +160,7 @@ def assignments_of(round_: Round, groups: Sequence[Placed], of: Entries | None =
 
     ``of`` says which group has how many GPUs of which node, where that is known.
     """
-    return _assignments(round_, groups, entries([group.share for group in groups]) if of is None else of)
-
-
-def _assignments(round_: Round, groups: Sequence[Placed], of: Entries) -> tuple[Assignment, ...]:
-    """Return the assignments of groups; it is known which of them have how many GPUs of which nodes."""
+    of = entries([group.share for group in groups]) if of is None else of
     nodes, gpus = round_.cluster.nodes, of[2].tolist()
     names = [nodes[place].id for place in of[1].tolist()]
     ends = np.cumsum(np.bincount(of[0], minlength=len(groups))).tolist()

@@ -87,6 +87,15 @@ class Holders:
         some[list(groups)] = True
         return some[self.group]
 
+    def freed(self, groups: Sequence[int], nodes: int) -> tuple[Ints, Ints, Ints]:
+        """Return the GPUs, milli-CPUs and MiB of each of so many nodes that are free once groups are gone."""
+        gone = self.of_groups(groups)
+        gpus, cpus, memory = (
+            np.bincount(self.node[gone], weights=held[gone], minlength=nodes).astype(np.int64)
+            for held in (self.gpus, self.cpus, self.memory)
+        )
+        return gpus, cpus, memory
+
     def most(self, amounts: Ints, nodes: Ints, number: int = 2) -> list[tuple[str, int]]:
         """Return the ``number`` of jobs, in quotes, that hold most of ``amounts`` on these nodes, largest first.
 

@@ -27,6 +27,7 @@ from muri_opt.rounds.sharing_now import on_same_gpus
 from muri_opt.systems.capacity.binding_in_sets import kept_back
 from muri_opt.systems.capacity.going_on import check_left
 from muri_opt.systems.capacity.lacking_amounts import MOST_HOLDERS
+from muri_opt.systems.capacity.waiting_words import LOST
 
 _SHUT: Final = {"down": "are down", "drain": "drain"}
 Groups = tuple[tuple[int, ...], ...]
@@ -118,7 +119,7 @@ def _open(job: Job, shut: set[str]) -> Job:
 
 
 def _stopped(wait: Waiting) -> Waiting:
-    detail = f"it is lost: it ran on a node that is down; {wait.detail}"
+    detail = f"{LOST}; {wait.detail}"
     return replace(wait, reason=WaitingReason.STOPPED, detail=detail)
 
 

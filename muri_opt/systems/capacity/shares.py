@@ -19,22 +19,6 @@ Worth = Callable[[Mapping[int, Parts]], int]
 """What nodes and GPUs of jobs are worth, less what is lost by changes."""
 
 
-def place_shares(
-    round_: Round, shares: Ints, legal: Ints, *, by_node: bool = False, worth: Worth | None = None
-) -> dict[int, Ints]:
-    """Return what :func:`place_parts` does as GPUs per node of every job that runs.
-
-    >>> place_shares(shipped_round("toy/three-elastic"), np.array([2, 1, 1]), np.array([1, 2, 3, 4]))
-    {0: array([2]), 1: array([1]), 2: array([1])}
-    """
-    found = {}
-    for job, parts in place_parts(round_, shares, legal, by_node=by_node, worth=worth).items():
-        found[job] = np.zeros(len(round_.cluster.nodes), dtype=np.int64)
-        for node, gpus in parts:
-            found[job][node] = gpus
-    return found
-
-
 def place_parts(
     round_: Round, shares: Ints, legal: Ints, *, by_node: bool = False, worth: Worth | None = None
 ) -> Placed:

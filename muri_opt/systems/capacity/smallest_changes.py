@@ -212,12 +212,7 @@ class GangChanges:
 
     def _fits_without(self, job: int, nodes: Ints, groups: Sequence[int]) -> bool:
         """Return whether the job fits on the nodes once the groups are gone."""
-        holders, count = self._holders, len(self._left.gpus)
-        gone = holders.of_groups(groups)
-        freed = [
-            np.bincount(holders.node[gone], weights=held[gone], minlength=count).astype(np.int64)
-            for held in (holders.gpus, holders.cpus, holders.memory)
-        ]
+        freed = self._holders.freed(groups, len(self._left.gpus))
         return int(self._room(job, nodes, *(amount[nodes] for amount in freed)).sum()) >= int(self._left.asks[job])
 
     def _room(self, job: int, nodes: Ints, gpus: Ints, cpus: Ints, memory: Ints) -> Ints:

@@ -30,7 +30,7 @@ class Capacities:
 
     @classmethod
     def of_gpus(cls, gpus: int, jobs: int) -> Capacities:
-        """Return that nothing but GPUs is limited."""
+        """Return limits of nothing but GPUs."""
         return cls(left=np.array([float(gpus)]), consumption=Consumption.nothing(jobs))
 
     @property

@@ -21,14 +21,18 @@ from muri_opt.systems.joint.job_model import Floats
 from muri_opt.systems.joint.offers import Offers
 from muri_opt.systems.joint.worth import SCALE
 
-_LEVELS = 4
-"""Classes of worth among jobs that are alike."""
+_BANDS = 4
+"""Bands of worth among the jobs of a class."""
 _TURNS = 40
+"""How often columns are taken up at most."""
 _NEW = 300
 """Columns that are taken up in a turn."""
 _CLOSE = 2e-3
+"""Columns that are worth less than this part of the largest price are not taken up."""
 _ROUNDING = 1e-6
+"""By how much a number of groups may be off a whole one."""
 _AT_ONCE = 1_000_000
+"""Numbers that are compared together."""
 _WORK = 2e-6
 """Units of work of a column of the program, each time it is solved."""
 
@@ -49,8 +53,8 @@ def class_prices(round_: Round, offers: Offers, budget: Budget) -> Priced | None
     if alike is None:
         return None
     master = Master.of(offers, alike, round_.cluster.total_gpus)
-    price, levels = master.solved(budget)
-    job = _job_prices(offers, alike, master, price, levels)
+    price, bands = master.solved(budget)
+    job = _job_prices(offers, alike, master, price, bands)
     duals = LinearDuals(
         denominator=1,
         multipliers={
@@ -64,21 +68,21 @@ def class_prices(round_: Round, offers: Offers, budget: Budget) -> Priced | None
 
 @dataclass(kw_only=True, eq=False)
 class Master:
-    """The program over the known columns: levels of worth in each class, a row each, and a row for the GPUs."""
+    """The program over the known columns: bands of worth in each class, a row each, and a row for the GPUs."""
 
     offers: Offers
     alike: Alike
     gpus: int
-    level: Ints
+    band: Ints
     """Of each job."""
     number: Ints
-    """Jobs of each level."""
+    """Jobs of each band."""
     work: Floats
-    """Worth of an iteration of each level, as a mean."""
+    """Worth of an iteration of each band, as a mean."""
     inside: list[Ints]
-    """Levels of each class."""
+    """Bands of each class."""
     entries: list[tuple[Ints, float, float]] = field(default_factory=list)
-    """Levels of the members, value, GPUs of each column."""
+    """Bands of the members, value, GPUs of each column."""
     amounts: Floats = field(default_factory=lambda: np.zeros(0))
     """How often the program takes each column."""
 
@@ -86,40 +90,40 @@ class Master:
     def of(cls, offers: Offers, alike: Alike, gpus: int) -> Master:
         """Return the program with all columns of one job."""
         keys = np.where(alike.of >= 0, alike.of, alike.of.max(initial=-1) + 1 + offers.kind)
-        level = np.zeros(len(keys), dtype=np.int64)
+        band = np.zeros(len(keys), dtype=np.int64)
         inside: list[Ints] = [np.zeros(0, dtype=np.int64)] * (int(alike.of.max(initial=-1)) + 1)
         first = 0
         for key in np.unique(keys).tolist():
             jobs = np.flatnonzero(keys == key)
             line = jobs[np.argsort(offers.work[jobs], kind="stable")]
-            parts = min(_LEVELS, len(jobs))
-            level[line] = first + np.arange(len(jobs)) * parts // len(jobs)
+            parts = min(_BANDS, len(jobs))
+            band[line] = first + np.arange(len(jobs)) * parts // len(jobs)
             if key < len(inside):
                 inside[key] = np.arange(first, first + parts)
             first += parts
-        number = np.bincount(level, minlength=first)
-        work = np.bincount(level, weights=offers.work, minlength=first) / number
-        found = cls(offers=offers, alike=alike, gpus=gpus, level=level, number=number, work=work, inside=inside)
+        number = np.bincount(band, minlength=first)
+        work = np.bincount(band, weights=offers.work, minlength=first) / number
+        found = cls(offers=offers, alike=alike, gpus=gpus, band=band, number=number, work=work, inside=inside)
         found._take_alone()
         return found
 
     def _take_alone(self) -> None:
-        """Take up the columns of one job: in a level of several models the fastest counts."""
+        """Take up the columns of one job: in a band of several models the fastest counts."""
         rate = np.zeros((len(self.number), len(self.offers.counts)))
-        np.maximum.at(rate, self.level, self.offers.rate[self.offers.kind])
-        for level, at in np.argwhere(rate > 0).tolist():
-            value = self.work[level] * rate[level, at]
-            self.entries.append((np.array([level]), value, float(self.offers.counts[at])))
+        np.maximum.at(rate, self.band, self.offers.rate[self.offers.kind])
+        for band, at in np.argwhere(rate > 0).tolist():
+            value = self.work[band] * rate[band, at]
+            self.entries.append((np.array([band]), value, float(self.offers.counts[at])))
 
     def solved(self, budget: Budget) -> tuple[float, Floats]:
-        """Return the price of a GPU and of each level, when no column is worth more, or turns or budget are over."""
-        price, levels = self._solve()
+        """Return the price of a GPU and of each band, when no column is worth more, or turns or budget are over."""
+        price, bands = self._solve()
         for _ in range(_TURNS):
-            if budget.over() or not self._take_up(price, levels):
+            if budget.over() or not self._take_up(price, bands):
                 break
-            price, levels = self._solve()
+            price, bands = self._solve()
             budget.spend(_WORK * len(self.entries))
-        return price, levels
+        return price, bands
 
     def _solve(self) -> tuple[float, Floats]:
         from scipy.optimize import linprog
@@ -144,13 +148,13 @@ class Master:
         duals = np.maximum(0.0, -answer.ineqlin.marginals) * scale
         return float(duals[-1]), duals[:-1]
 
-    def _take_up(self, price: float, levels: Floats) -> int:
+    def _take_up(self, price: float, bands: Floats) -> int:
         """Take up columns that are worth more than they cost; return how many."""
         groups, offers = self.alike.groups, self.offers
         if not len(groups):
             return 0
         profit = -price * np.broadcast_to(offers.counts, self.alike.rate.shape).astype(np.float64)
-        best = self.best_levels(levels)
+        best = self.best_bands(bands)
         for member in range(groups.shape[1]):
             there = groups[:, member] >= 0
             profit[there] += best(groups[there, member], self.alike.rate[there])[0]
@@ -158,7 +162,7 @@ class Master:
         at = profit.argmax(axis=1)
         most = profit[np.arange(len(groups)), at]
         line = np.argsort(-most, kind="stable")[:_NEW]
-        line = line[most[line] > _CLOSE * max(price, float(levels.max(initial=0.0)))]
+        line = line[most[line] > _CLOSE * max(price, float(bands.max(initial=0.0)))]
         for place in line.tolist():
             members = groups[place][groups[place] >= 0]
             rate = self.alike.rate[place, at[place]]
@@ -167,17 +171,17 @@ class Master:
             self.entries.append((chosen, value, float(offers.counts[at[place]])))
         return len(line)
 
-    def best_levels(self, levels: Floats) -> Callable[[Ints, Floats], tuple[Floats, Ints]]:
-        """Return a function that says what members of classes gain at most at some rates, and which levels do."""
+    def best_bands(self, bands: Floats) -> Callable[[Ints, Floats], tuple[Floats, Ints]]:
+        """Return a function that says what members of classes gain at most at some rates, and which bands do."""
         width = max(len(some) for some in self.inside)
         table = np.array([np.append(some, np.full(width - len(some), some[0])) for some in self.inside])
 
         def best(classes: Ints, rate: Floats) -> tuple[Floats, Ints]:
             own = table[classes]
-            gain = self.work[own[:, 0]][:, None] * rate - levels[own[:, 0]][:, None]
+            gain = self.work[own[:, 0]][:, None] * rate - bands[own[:, 0]][:, None]
             chosen = np.repeat(own[:, :1], rate.shape[1], axis=1)
             for column in range(1, width):
-                other = self.work[own[:, column]][:, None] * rate - levels[own[:, column]][:, None]
+                other = self.work[own[:, column]][:, None] * rate - bands[own[:, column]][:, None]
                 better = other > gain
                 chosen = np.where(better, own[:, column, None], chosen)
                 gain = np.maximum(gain, other)
@@ -188,10 +192,10 @@ class Master:
     def groups(self) -> list[Ints]:
         """Return jobs in groups as the program takes them: whole ones first, then those with the largest part of one.
 
-        Where a level has no job left, another of its class gives one.
+        Where a band has no job left, another of its class gives one.
         """
         left = [
-            sorted(np.flatnonzero(self.level == one).tolist(), key=lambda job: self.offers.work[job])
+            sorted(np.flatnonzero(self.band == one).tolist(), key=lambda job: self.offers.work[job])
             for one in range(len(self.number))
         ]
         beside = {int(one): some.tolist() for some in self.inside for one in some}
@@ -209,7 +213,7 @@ class Master:
         return [np.array(groups) for groups in found.values()]
 
     def _taken(self, left: list[list[int]], beside: dict[int, list[int]], members: list[int]) -> list[int] | None:
-        """Take a job for each member, of its level or one near it in its class; ``None`` where there is none."""
+        """Take a job for each member, of its band or one near it in its class; ``None`` where there is none."""
         taken: list[tuple[int, int]] = []
         for member in members:
             near = sorted(beside.get(member, [member]), key=lambda one: (abs(one - member), one))
@@ -222,7 +226,7 @@ class Master:
         return [job for _, job in taken]
 
 
-def _job_prices(offers: Offers, alike: Alike, master: Master, price: float, levels: Floats) -> Floats:
+def _job_prices(offers: Offers, alike: Alike, master: Master, price: float, bands: Floats) -> Floats:
     """Return what each job gains at most, alone or in any group, if the others of the group have their prices."""
     counts = offers.counts.astype(np.float64)
     jobs = np.arange(len(offers.kind))
@@ -230,7 +234,7 @@ def _job_prices(offers: Offers, alike: Alike, master: Master, price: float, leve
     groups, rate = alike.groups, alike.rate
     if not len(groups):
         return found
-    best = master.best_levels(levels)
+    best = master.best_bands(bands)
     gain = np.zeros((*groups.shape, rate.shape[1]))
     for member in range(groups.shape[1]):
         there = groups[:, member] >= 0
@@ -244,9 +248,9 @@ def _job_prices(offers: Offers, alike: Alike, master: Master, price: float, leve
         allowed = (price * counts - others) / times
         here = able[rows]
         own = np.flatnonzero(alike.of == one)
-        slope, level = rate[rows][here], allowed[here]
+        slope, paid = rate[rows][here], allowed[here]
         work = offers.work[own]
-        gains = _most(work, slope, level)
+        gains = _most(work, slope, paid)
         found[own] = np.maximum(found[own], gains)
         after = _most(slope, work, found[own])
         spread = np.zeros(here.shape)
@@ -255,10 +259,10 @@ def _job_prices(offers: Offers, alike: Alike, master: Master, price: float, leve
     return found
 
 
-def _most(work: Floats, slope: Floats, level: Floats) -> Floats:
-    """Return the largest of work x slope - level for each work."""
+def _most(work: Floats, slope: Floats, paid: Floats) -> Floats:
+    """Return the largest of work x slope - paid for each work."""
     found = np.empty(len(work))
     step = max(1, _AT_ONCE // len(slope))
     for start in range(0, len(work), step):
-        found[start : start + step] = (work[start : start + step, None] * slope - level).max(axis=1)
+        found[start : start + step] = (work[start : start + step, None] * slope - paid).max(axis=1)
     return found

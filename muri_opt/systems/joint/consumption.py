@@ -28,7 +28,7 @@ class Consumption:
 
     @classmethod
     def nothing(cls, rows: int) -> Consumption:
-        """Return that there is nothing to take."""
+        """Return a consumption of no things."""
         none = np.zeros(0, dtype=np.int64)
         return cls(rows=rows, things=0, row=none, what=none, each=np.zeros(0))
 

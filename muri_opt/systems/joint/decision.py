@@ -31,7 +31,7 @@ def joint_decision(round_: Round, models: Models, rules: JointRules, placed: Map
     groups, of = timed_placed(round_, models, rules, placed)
     left = left_by(round_, groups, of, asks)
     told = why_plans_wait(round_, models, left, frozenset(members)) if models.are_planned else {}
-    return group_decision(round_, groups, consolidate=False, asks=asks, of=of, left=left, told=told)
+    return group_decision(round_, groups, consolidate=False, of=of, left=left, told=told)
 
 
 def timed_placed(

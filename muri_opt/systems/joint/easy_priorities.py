@@ -40,14 +40,14 @@ class EasyPriorities:
         """
         sizes = {group: place.gpus for group, place in placed.items()}
         gpus = self._case.round_.cluster.total_gpus - sum(sizes.values())
-        wishes = _Wishes(self._alone, self._lines, gpus, self._quotas.beside(sizes).left.tolist())
+        demands = _Demands(self._alone, self._lines, gpus, self._quotas.beside(sizes).left.tolist())
         room: list[int] = most.tolist()
         given, easy = dict[int, int](), 0
         for level in levels:
             jobs = [job for job in level.tolist() if room[job] > 0]
-            if len(jobs) > _MANY and wishes.are_too_many(self._quotas.counted, jobs, most):
+            if len(jobs) > _MANY and demands.are_too_many(self._quotas.counted, jobs, most):
                 break
-            wished = wishes.of_level(jobs, room)
+            wished = demands.of_level(jobs, room)
             if wished is None:
                 break
             given |= wished
@@ -70,10 +70,13 @@ class _Alone:
     def best(self, job: int, cap: int) -> int:
         """Return the count of GPUs, at most so many, on which a job is worth most."""
         size = self.size[job]
-        return size if size <= cap else self._counts[int(self._value[job, : bisect_right(self._counts, cap)].argmax())]
+        if size <= cap:
+            return size
+        able = bisect_right(self._counts, cap)
+        return self._counts[int(self._value[job, :able].argmax())]
 
 
-class _Wishes:
+class _Demands:
     """What jobs of one level after another wish, and what is left of GPUs and quotas; ``lines`` has those of each."""
 
     def __init__(self, alone: _Alone, lines: Sequence[Sequence[int]], gpus: int, quota: list[int]) -> None:

@@ -36,6 +36,11 @@ class Place(NamedTuple):
         return cls(tuple(zip(used.tolist(), share[used].tolist(), strict=True)))
 
     @property
+    def largest_first(self) -> list[int]:
+        """Its nodes, those of which it has most GPUs first: in the order of the parts of a plan."""
+        return [node for node, _ in sorted(self.parts, key=lambda part: -part[1])]
+
+    @property
     def gpus(self) -> int:
         """How many GPUs it has in all."""
         parts = self.parts

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar, Final
 
 from muri_opt.errors import InputError
 from muri_opt.rounds import Job
+from muri_opt.rounds.quantities import MAX_SECONDS
 from muri_opt.systems.history import JobHistory
 from muri_opt.systems.joint.expected_service import MOST_SAMPLES
 from muri_opt.systems.joint.policy import JointPolicy
 from muri_opt.systems.joint.rules import NO_SAMPLES
-from muri_opt.systems.policy import Policy
+from muri_opt.systems.policy import Allowed, Policy, Span
 
 _LEAST_SAMPLE: Final = 0.001
 
@@ -22,7 +24,7 @@ class GuessedLengthsPolicy(JointPolicy):
 
     A guess does not put jobs in an order that is worth a restart. So jobs behind another are counted by ``chance``, and
     a running job saves what ``stops`` cost; by ``weights=rank,restarts=pay``, what is usual where lengths are known,
-    jobs that have had about as much take turns.
+    jobs that have had about as much take turns. The policy wants to be asked ``again`` after so many seconds.
 
     >>> policy_from("joint-l").spec, policy_from("joint-l:restarts=pay,weights=rank").spec
     ('joint-l', 'joint-l:restarts=pay,weights=rank')
@@ -30,9 +32,11 @@ class GuessedLengthsPolicy(JointPolicy):
 
     restarts: str = "stops"
     weights: str = "chance"
+    again: str = "1800"
 
     own_name: ClassVar[str] = "joint-l"
     lengths: ClassVar[str] = "attained"
+    choices: ClassVar[Mapping[str, Allowed]] = {**JointPolicy.choices, "again": Span(1, MAX_SECONDS)}
 
     @property
     def paced_as(self) -> str:

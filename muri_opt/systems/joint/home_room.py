@@ -49,7 +49,7 @@ def _takes(rooms: RoomSets, state: State, needs: list[tuple[int, int]], group: G
     """Let a group have its place, if there is room, and say whether."""
     if home.way is not None:
         parts = state.case.models.plans_of(group[0]).shapes[home.way].parts
-        nodes = [node for node, _ in sorted(home.parts, key=lambda part: -part[1])]
+        nodes = home.largest_first
         if not rooms.holds_parts(parts, nodes):
             return False
         rooms.take_parts(parts, nodes)

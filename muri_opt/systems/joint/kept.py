@@ -27,7 +27,7 @@ def kept_as_they_are(
 
 
 def kept_assignments(round_: Round, models: Models, rules: JointRules, groups: Groups) -> tuple[Assignment, ...]:
-    """Return running groups as they are alone."""
+    """Return running groups as they are, with their orders and periods or plans."""
     return assignments_of(round_, _timed(round_, models, rules, groups))
 
 

@@ -13,10 +13,10 @@ from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import Ints
 from muri_opt.systems.joint.cyclic_period import least_pair_period, least_period
 from muri_opt.systems.joint.job_model import Floats
+from muri_opt.systems.joint.kind_order import KindOrder
 from muri_opt.systems.joint.models import Models
 from muri_opt.systems.joint.regions import Regions
 from muri_opt.systems.joint.rules import JointRules
-from muri_opt.systems.joint.spots import Spots
 from muri_opt.systems.joint.worth import Worth
 
 _GRID = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512)
@@ -35,7 +35,7 @@ class Offers:
     groups are looked at with first, at the places ``grid`` among the counts; ``stages[r, t, k]`` the time of stage r of
     model t on ``counts[k]`` GPUs, infinite where it cannot have them. ``charge[j]`` is what job j pays for each of its
     GPUs besides, where a quota binds. Of equal ones the first ``submitted`` comes first. Where jobs ask for certain
-    nodes, ``spots`` say who may share, or may do so if ``confined`` wherever one of them may be alone. Offers are
+    nodes, ``order`` says who may share, or may do so if ``confined`` wherever one of them may be alone. Offers are
     ``full`` if nobody runs faster in a group than alone, and ``rough`` if they are for few numbers of GPUs, to be
     looked at again for all.
     """
@@ -51,7 +51,7 @@ class Offers:
     most_jobs: int
     charge: Floats
     submitted: Floats
-    spots: Spots
+    order: KindOrder
     full: bool
     rough: bool
     confined: bool = False
@@ -78,15 +78,15 @@ class Offers:
             most_jobs=rules.most_jobs(len(round_.resources)),
             charge=np.zeros(len(models)),
             submitted=np.array([job.submitted or 0.0 for job in round_.jobs]),
-            spots=Spots(Regions.of(round_)),
+            order=KindOrder(Regions.of(round_)),
             full=rules.full,
             rough=rough,
         )
 
     @property
     def meet(self) -> NDArray[np.bool_] | None:
-        """Which spots may share; ``None`` for all."""
-        return self.spots.nested if self.confined else self.spots.meet
+        """Kinds of which ranks may share; ``None`` for all."""
+        return self.order.nested if self.confined else self.order.meet
 
     @property
     def sizes(self) -> Ints:
@@ -121,8 +121,8 @@ class Offers:
         """
         both = able[:, :, None] & able[:, None, :]
         if self.meet is not None:
-            spot = self.spots.of_job[jobs]
-            both &= self.meet.ravel().take((len(self.meet) * spot)[:, :, None] + spot[:, None, :])
+            rank = self.order.rank[jobs]
+            both &= self.meet.ravel().take((len(self.meet) * rank)[:, :, None] + rank[:, None, :])
         work = self.work[jobs].astype(np.float32)
         together = work[:, :, None] + work[:, None, :]
         if not both.all():
@@ -169,6 +169,9 @@ class Offers:
     def groups_on(self, members: Ints, at: Ints) -> Floats:
         """Return what each group of a row of ``members`` adds on one of the ``counts``, that at the place ``at[u]``."""
         count = members.shape[1]
+        if count == 1:
+            alone: Floats = self.alone(members[:, 0])[np.arange(len(members)), at]
+            return alone
         period = least_period([self.stages[:, self.kind[members[:, j]], at] for j in range(count)]).astype(np.float64)
         value: Floats = self.work[members].sum(axis=1) / (period * self.slowdown[count - 1])
         return value - self.charge[members].sum(axis=1) * self.counts[at] if self.charge.any() else value
@@ -187,9 +190,9 @@ class Offers:
         work = self.work[cores].sum(axis=2)[:, :, None] + self.work[others][:, None, :]
         value: Floats = work[:, :, None, :] / period
         if self.meet is not None:
-            spot = self.spots.of_job
-            with_all = self.meet[spot[cores]].all(axis=2)  # which spots all members of a core can share with
-            meet = np.take_along_axis(with_all, spot[others][:, None, :], axis=2)
+            rank = self.order.rank
+            with_all = self.meet[rank[cores]].all(axis=2)  # which ranks all members of a core can share with
+            meet = np.take_along_axis(with_all, rank[others][:, None, :], axis=2)
             value *= meet[:, :, None, :]
         if self.charge.any():
             charge = self.charge[cores].sum(axis=2)[:, :, None] + self.charge[others][:, None, :]

@@ -26,7 +26,7 @@ from muri_opt.systems.joint.worth import Worth
 
 Part = tuple[int, int]
 """A node, and GPUs of it."""
-Spot = tuple[tuple[int, int], tuple[Region, ...]]
+Wanted = tuple[tuple[int, int], tuple[Region, ...]]
 """Milli-CPUs and MiB with each GPU of a group, and where it may start."""
 Stay = tuple[int, Place | None]
 """What a group saves by staying somewhere, and where; 0 and none for one that goes anywhere."""
@@ -102,7 +102,7 @@ class _Placing:
         self._reaches: dict[Region, int] = {}
         """How many GPUs the nodes have on which groups may start."""
         self._unions: dict[tuple[Region, ...], Region] = {}
-        self._full: set[Spot] = set()
+        self._full: set[Wanted] = set()
         """Needs and regions of jobs for which no GPU is left there: it stays so, as room only shrinks."""
         self._plans = PlansInTurn(round_, models)
         self._quota = QuotaLeft(amounts)
@@ -193,27 +193,27 @@ class _Placing:
         if self._by_plans(group[0]):
             self._place_plan(group[0], most, here)
             return
-        spot = kind, regions = self._kind(group), self._regions.of_group(group)
+        wanted = kind, regions = self._kind(group), self._regions.of_group(group)
         if here is None:  # who may stay does so wherever it is
-            if spot in self._full or (
-                self._can_have(group, most, going_on=False) and self._fits(group, spot, most, None)
+            if wanted in self._full or (
+                self._can_have(group, most, going_on=False) and self._fits(group, wanted, most, None)
             ):
                 return
             most = min(most, self._room(kind, regions))
             if not most:
                 return
         for size in self._sizes(group, most, going_on=here is not None):
-            if self._fits(group, spot, size, here):
+            if self._fits(group, wanted, size, here):
                 return
 
-    def _fits(self, group: Group, spot: Spot, size: int, here: Place | None) -> bool:
+    def _fits(self, group: Group, wanted: Wanted, size: int, here: Place | None) -> bool:
         """Give a group so many GPUs, if there is a place for them, and say whether."""
         if size > self.free or not self._quota.can_borrow(group, size):
             return False
-        parts = self._fit(spot, size, here)
+        parts = self._fit(wanted, size, here)
         if parts is None:
             return False
-        self._rooms.take(spot[0], parts)
+        self._rooms.take(wanted[0], parts)
         self._take(group, parts, None)
         return True
 
@@ -221,7 +221,7 @@ class _Placing:
         """Give a job a plan of so many GPUs, where it is if it can stay, or the fastest one that finds room."""
         shapes = self._models.plans_of(job).shapes
         if here is not None and here.way is not None and self._may_have(job, shapes[here.way].gpus, most):
-            nodes = [node for node, _ in sorted(here.parts, key=lambda part: -part[1])]
+            nodes = here.largest_first
             if self._rooms.holds_parts(shapes[here.way].parts, nodes):
                 self._take_plan(job, here.way, shapes[here.way], nodes)
                 return
@@ -235,9 +235,9 @@ class _Placing:
         self._rooms.take_parts(shape.parts, nodes)
         self._take((job,), [(node, part.gpus) for node, part in zip(nodes, shape.parts, strict=True)], number)
 
-    def _fit(self, spot: Spot, size: int, here: Place | None) -> Sequence[Part] | None:
+    def _fit(self, wanted: Wanted, size: int, here: Place | None) -> Sequence[Part] | None:
         """Return GPUs of nodes: those it has if they are so many and free."""
-        kind, regions = spot
+        kind, regions = wanted
         if here is not None and here.gpus == size and self._rooms.holds(kind, here.parts):
             return here.parts
         return self._rooms.best_fit(kind, size, regions)
@@ -351,7 +351,7 @@ def free_beside(amounts: Amounts, models: Models, placed: Mapping[Group, Place])
     others = [group for group in placed if group not in planned]
     occupy_entries(free, others, flat(placed[group].parts for group in others))
     for group, way in planned.items():
-        nodes = [node for node, _ in sorted(placed[group].parts, key=lambda part: -part[1])]
+        nodes = placed[group].largest_first
         for node, part in zip(nodes, models.plans_of(group[0]).shapes[way].parts, strict=True):
             free.occupy(node, *part)
     return free

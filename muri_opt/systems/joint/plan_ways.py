@@ -30,12 +30,8 @@ class PlanShape(NamedTuple):
 
 
 class PlanWay(NamedTuple):
-    """A plan at ``position`` among those of its job, with what it needs as a :class:`PlanShape` has it.
+    """A plan with what it needs as a :class:`PlanShape` has it; ``period`` are the nanoseconds of what it counts."""
 
-    ``period`` are the nanoseconds of what its throughput counts.
-    """
-
-    position: int
     name: str
     gpus: int
     period: int
@@ -49,9 +45,8 @@ class PlanWay(NamedTuple):
 
 
 class RankedPlans(NamedTuple):
-    """The plans that a job may run by, the fastest first: where each is among its plans, its name, period and shape."""
+    """The plans that a job may run by, the fastest first: their names, periods and shapes."""
 
-    positions: tuple[int, ...]
     names: tuple[str, ...]
     periods: tuple[int, ...]
     shapes: tuple[PlanShape, ...]
@@ -59,8 +54,8 @@ class RankedPlans(NamedTuple):
     @property
     def ways(self) -> tuple[PlanWay, ...]:
         """The same, plan by plan."""
-        each = zip(self.positions, self.names, self.periods, self.shapes, strict=True)
-        return tuple([PlanWay(at, name, gpus, period, parts, types) for at, name, period, (gpus, parts, types) in each])
+        each = zip(self.names, self.periods, self.shapes, strict=True)
+        return tuple([PlanWay(name, gpus, period, parts, types) for name, period, (gpus, parts, types) in each])
 
     @property
     def fastest(self) -> tuple[int, ...]:
@@ -71,7 +66,7 @@ class RankedPlans(NamedTuple):
         return tuple(found)
 
 
-NO_PLANS: Final = RankedPlans((), (), (), ())
+NO_PLANS: Final = RankedPlans((), (), ())
 """Those of a job that runs without."""
 
 
@@ -93,5 +88,5 @@ def ranked_plans(job: Job) -> RankedPlans:
     if not found:
         allowed = "a plan of at least 1 GPU, as fast as was guaranteed"
         raise InputError("plans", f"{len(job.plans or ())} plans", allowed)
-    periods, _, _, positions, names, shapes = zip(*sorted(found), strict=True)
-    return RankedPlans(positions, names, periods, shapes)
+    periods, _, _, _, names, shapes = zip(*sorted(found), strict=True)
+    return RankedPlans(names, periods, shapes)

@@ -43,10 +43,8 @@ def plan_rows_of(jobs: Sequence[Job]) -> list[tuple[bytes, RankedPlans] | None]:
     line = line[able[line]]
     ends = np.cumsum(np.bincount(job[line], minlength=len(jobs))).tolist()
     rows = iter(_rows(job[line], gpus[line], period[line], plain))
-    places, starts = line.tolist(), np.cumsum(count) - count
     columns = (
-        tuple((line - starts[job[line]]).tolist()),
-        tuple([plans[place].name for place in places]),
+        tuple([plans[place].name for place in line.tolist()]),
         tuple(period[line].tolist()),
         tuple([shapes[number] for number in shape[line].tolist()]),
     )

@@ -44,7 +44,7 @@ class JointPolicy(Policy):
     """Shares of GPUs, plans and partners chosen together, by what brings completions forward.
 
     ``joint-s`` knows how long jobs are, ``joint-l`` (:class:`GuessedLengthsPolicy`) expects each to take as long again
-    as it has had, and asks to be asked ``again`` after so many seconds. ``group`` is the largest group. ``sharing`` is
+    as it has had. ``group`` is the largest group. ``sharing`` is
     ``full``, in which stages fill the iteration, so that nobody runs faster in a group than alone, or ``stretch``, in
     which they are as measured; ``slowdown`` is what sharing costs besides. ``shares`` are ``all``, or ``powers`` of two
     for elastic jobs. ``kappa`` scales the price of GPUs at a job's end; with ``weights`` ``pow`` work is worth one over
@@ -69,7 +69,6 @@ class JointPolicy(Policy):
     weights: str = USUAL["weights"]
     power: str = USUAL["power"]
     samples: str = USUAL["samples"]
-    again: str = "1800"
 
     own_name: ClassVar[str] = "joint-s"
     lengths: ClassVar[str] = "known"
@@ -87,7 +86,6 @@ class JointPolicy(Policy):
         "weights": ("rank", "pow", "gittins", "chance"),
         "power": POWERS,
         "samples": GpuSecondsList(words=(NO_SAMPLES,)),
-        "again": Span(1, MAX_SECONDS),
     }
 
     def __post_init__(self) -> None:
@@ -96,8 +94,15 @@ class JointPolicy(Policy):
         Policy.__post_init__(self)
         if self.weights in ("gittins", "chance") and self.lengths == "known":
             raise InputError(f"policy {self.name!r}.weights", repr(self.weights), "rank or pow: lengths are known")
-        if self.weights != "gittins" and self.samples != NO_SAMPLES:
-            raise InputError(f"policy {self.name!r}.samples", repr(self.samples), "samples with weights=gittins only")
+        # They would change nothing, and equal policies have equal texts.
+        for setting, read, only in (
+            ("samples", self.weights == "gittins", "with weights=gittins only"),
+            ("power", self.weights == "pow", "with weights=pow only"),
+            ("kappa", self.weights != "pow", "not with weights=pow, by which no price is guessed"),
+            ("horizon", self.restarts != "ignore", "not with restarts=ignore, by which no change costs anything"),
+        ):
+            if not read and getattr(self, setting) != USUAL[setting]:
+                raise InputError(f"policy {self.name!r}.{setting}", f"{setting}={getattr(self, setting)}", only)
 
     @property
     def summary(self) -> str:

@@ -153,9 +153,9 @@ def rows_of_similar_periods(offers: Offers, order: Ints, wanted: Ints) -> Ints:
     together, of these those that ask for the same nodes, in the order that they have.
     """
     period = np.floor(-np.log2(offers.rate[offers.kind[order], wanted]))
-    nested = offers.spots.nested
+    nested = offers.order.nested
     if nested is not None:
-        period = period * len(nested) + offers.spots.of_job[order]
+        period = period * len(nested) + offers.order.rank[order]
     fewer = int(offers.charge.any())
     if offers.rough:
         fewer += 1 if nested is None or 2 * nested.mean() > 1 else 2

@@ -4,8 +4,8 @@ The round is decided once as if nothing ran, by what work is worth to those who 
 whoever runs, and so it is not looked at again. It says what a GPU costs, and what each job would gain beyond its GPUs.
 Groups that run and gain less than their jobs would, restarts paid, are given up, and their jobs and those that wait are
 decided anew beside the others. That is looked at again as if it ran already, until nothing is gained: so a decision
-that is decided again at once stays as it is. Of very many jobs those that run are stirred only for a hundredth of the
-value, which makes a second look needless.
+that is decided again at once stays as it is. Of very many jobs those that run are changed only for a hundredth of the
+value.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _PARTS = (1.0, 0.5, 0.25)
 """Which part of the groups that gain too little are given up, those that gain least first."""
 _MATTERS = 1e-9
 _MANY = 400
-"""Jobs beyond which what runs is only stirred where that adds a part of the value, and a first decision stands."""
+"""Jobs beyond which what runs is changed only where that adds a part of the value."""
 _PART_OF_VALUE = 100
 
 
@@ -51,7 +51,7 @@ class Beside:
 
     @classmethod
     def nothing(cls) -> Beside:
-        """Return that nothing is fixed, and all jobs are to be decided."""
+        """Return that all jobs are to be decided, beside none."""
         return cls(fixed={}, among=None)
 
 
@@ -71,18 +71,18 @@ def revising(state: State, offers: Offers, beside: Beside, groups: list[Ints] | 
         anew = max(anew, searched(state, offers, {}, None, groups), key=lambda one: one.value)
     if many and int(state.runs.sum()) == sum(map(len, beside.fixed)):
         return anew.placed
-    wishes = _Wishes.of(offers, anew, case.left_by_restart())
+    fresh = _FreshSearch.of(offers, anew, case.left_by_restart())
     chosen: Placed = {}
     reached = -1
     for _ in range(_LOOKS):
         best, state = look.at_home, look.state
         value = most = state.value(best)
         matters = value // _PART_OF_VALUE if many else 0
-        for placed, stirs in _others(look, wishes, anew, least=matters):
+        for placed, changes in _others(look, fresh, anew, least=matters):
             worth = state.value(placed)
             # a restart can be too short to be seen in the value: of equal ones that is taken which changes fewer jobs
-            calmer = worth == most > value and state.going_on(placed) > state.going_on(best)
-            if (worth > most or calmer) and (not stirs or worth > value + matters):
+            changes_fewer = worth == most > value and state.going_on(placed) > state.going_on(best)
+            if (worth > most or changes_fewer) and (not changes or worth > value + matters):
                 best, most = placed, worth
                 if not many or most > state.value(look.first):
                     yield best if most > reached else chosen
@@ -178,10 +178,10 @@ class _Look:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _Wishes:
-    """What jobs have where nothing runs yet: ``gain[j]`` beyond the price of GPUs, less the restart if it runs.
+class _FreshSearch:
+    """What a search finds as if nothing ran: job j gains ``gain[j]`` beyond the price of its GPUs.
 
-    ``price`` is that of a GPU, ``charge[j]`` what job j pays besides.
+    Of one that runs that is less by its restart. ``price`` is that of a GPU, ``charge[j]`` what job j pays besides.
     """
 
     gain: Floats
@@ -189,7 +189,7 @@ class _Wishes:
     charge: Floats
 
     @classmethod
-    def of(cls, offers: Offers, anew: Searched, left: Floats) -> _Wishes:
+    def of(cls, offers: Offers, anew: Searched, left: Floats) -> _FreshSearch:
         """Return what the search says: groups share the price of their GPUs as they share their value.
 
         A job that runs keeps the part ``left[j]`` of its value if it is changed.
@@ -199,12 +199,11 @@ class _Wishes:
         by_size: dict[int, list[int]] = {}
         for place, group in enumerate(groups):
             by_size.setdefault(len(group), []).append(place)
-        for size, places in by_size.items():
+        for places in by_size.values():
             members = np.array([groups[place] for place in places])
             gpus = found.gpus[places]
             at = offers.position(gpus)
-            alone = offers.alone(members[:, 0])[np.arange(len(members)), at]
-            each = (alone if size == 1 else offers.groups_on(members, at))[:, None]
+            each = offers.groups_on(members, at)[:, None]
             share = offers.work[members] / offers.work[members].sum(axis=1, keepdims=True)
             cost = (found.price * gpus)[:, None] * share
             gain[members] = np.maximum(0.0, each * share * left[members] - cost)
@@ -216,8 +215,8 @@ def _times(offers: Offers, state: State, factor: Floats) -> Offers:
     return replace(offers, work=np.where(state.runs > 0, offers.work * factor, offers.work))
 
 
-def _others(look: _Look, wishes: _Wishes, anew: Searched, *, least: int) -> Iterator[tuple[Placed, bool]]:
-    """Yield what else could run, and whether that stirs what runs: all as if nothing ran; or some groups go on.
+def _others(look: _Look, fresh: _FreshSearch, anew: Searched, *, least: int) -> Iterator[tuple[Placed, bool]]:
+    """Yield what else could run, and whether that changes what runs: all as if nothing ran; or some groups go on.
 
     The others are decided anew. Where all that they lack is less than ``least``, none is given up.
     """
@@ -230,9 +229,9 @@ def _others(look: _Look, wishes: _Wishes, anew: Searched, *, least: int) -> Iter
         as_new = placed_beside(state, fixed, anew.found)
     yield as_new, state.held_after(as_new) != state.held
     groups = [group for group in look.kept if group not in fixed]
-    lacks = _lacks(look.going_on, wishes, {group: look.kept[group] for group in groups})
+    lacks = _lacks(look.going_on, fresh, {group: look.kept[group] for group in groups})
     line = np.argsort(-lacks, kind="stable")
-    many = int((lacks > _MATTERS * max(1e-300, wishes.price)).sum())
+    many = int((lacks > _MATTERS * max(1e-300, fresh.price)).sum())
     if SCALE * lacks[line[:many]].sum() < least:
         many = 0
     for count in dict.fromkeys([0, *(int(np.ceil(part * many)) for part in _PARTS)]):
@@ -243,7 +242,7 @@ def _others(look: _Look, wishes: _Wishes, anew: Searched, *, least: int) -> Iter
             yield look.filled, False
 
 
-def _lacks(offers: Offers, wishes: _Wishes, kept: dict[Group, Held]) -> Floats:
+def _lacks(offers: Offers, fresh: _FreshSearch, kept: dict[Group, Held]) -> Floats:
     """Return how much less than its jobs would gain elsewhere each group gains where it is."""
     lacks = np.zeros(len(kept))
     groups, gpus = list(kept), np.array([sum(gpus for _, gpus in held) for held in kept.values()])
@@ -251,8 +250,7 @@ def _lacks(offers: Offers, wishes: _Wishes, kept: dict[Group, Held]) -> Floats:
         places = [place for place, group in enumerate(groups) if len(group) == size]
         members = np.array([groups[place] for place in places])
         at = offers.position(gpus[places])
-        alone = offers.alone(members[:, 0])[np.arange(len(members)), at]
-        worth = alone if size == 1 else offers.groups_on(members, at)
-        paid = gpus[places] * (wishes.price + wishes.charge[members].sum(axis=1))
-        lacks[places] = wishes.gain[members].sum(axis=1) - (worth - paid)
+        worth = offers.groups_on(members, at)
+        paid = gpus[places] * (fresh.price + fresh.charge[members].sum(axis=1))
+        lacks[places] = fresh.gain[members].sum(axis=1) - (worth - paid)
     return lacks

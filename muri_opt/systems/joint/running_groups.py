@@ -145,7 +145,7 @@ def _divide(offers: Offers, members: Ints, at: Ints, count: int) -> tuple[Floats
     for size in {len(part) for part in parts}:
         places = [place for place, part in enumerate(parts) if len(part) == size]
         groups = members[:, [parts[place] for place in places]].reshape(-1, size)
-        worth[:, places] = _value(offers, groups, np.repeat(at, len(places))).reshape(len(members), -1)
+        worth[:, places] = offers.groups_on(groups, np.repeat(at, len(places))).reshape(len(members), -1)
     total = worth[:, index].sum(axis=2)
     best = total.argmax(axis=1)
     rows = members.tolist()
@@ -163,14 +163,6 @@ def _parts_of(jobs: int, count: int, most: int) -> tuple[list[Group], Ints]:
     parts = sorted({part for way in ways for part in way})
     place = {part: at for at, part in enumerate(parts)}
     return parts, np.array([[place[part] for part in way] for way in ways])
-
-
-def _value(offers: Offers, members: Ints, at: Ints) -> Floats:
-    """Return what groups are worth on the GPUs at such places among the counts."""
-    if members.shape[1] == 1:
-        found: Floats = offers.alone(members[:, 0])[np.arange(len(members)), at]
-        return found
-    return offers.groups_on(members, at)
 
 
 @lru_cache(maxsize=256)

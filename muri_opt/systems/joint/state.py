@@ -36,9 +36,9 @@ class Case:
     def left_by_restart(self) -> Floats:
         """Return which part of its value each job keeps if it runs and is changed."""
         whole = self.rules.horizon
-        return (
-            (whole - self._restarts) / whole if self.rules.pay and not self.rules.stops else np.ones(len(self.models))
-        )
+        if self.rules.stops or not self.rules.pay:
+            return np.ones(len(self.models))
+        return (whole - self._restarts) / whole
 
     def more_by_going_on(self) -> Floats:
         """Return how many times its value each job has if it runs and goes on: more than once where stops cost."""

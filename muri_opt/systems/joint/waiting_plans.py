@@ -10,6 +10,7 @@ from muri_opt.rounds.decision import Waiting, WaitingReason
 from muri_opt.systems.capacity import Placed
 from muri_opt.systems.capacity.free_capacity import Leftover
 from muri_opt.systems.capacity.quota_text import quota_remedies, short_tenants
+from muri_opt.systems.capacity.waiting_words import DECIDE_AGAIN, KEPT_FREE
 from muri_opt.systems.joint.models import Models
 from muri_opt.systems.joint.plan_rooms import plan_rooms
 from muri_opt.systems.joint.regions import Regions
@@ -69,8 +70,8 @@ class _Told:
             detail = f"{said}; {free} are free where it may start, but no plan finds room for all its parts{besides}"
             remedy = f"free GPUs{' with the CPUs and memory' * needs_more} that the parts of a plan can use"
             return WaitingReason.FRAGMENTATION, detail, remedy
-        detail = f"{said}, free now; the decision keeps them free"
-        return WaitingReason.PRIORITY, detail, "decide again; the methods 'auto' and 'exact' leave no such job waiting"
+        detail = f"{said}, {KEPT_FREE}"
+        return WaitingReason.PRIORITY, detail, DECIDE_AGAIN
 
 
 def occupy(left: Leftover, group: Placed) -> None:

@@ -15,6 +15,7 @@ from muri_opt.systems.capacity.holders import Holders
 from muri_opt.systems.capacity.quota_text import WITHIN_QUOTA, over_quota, quota_text
 from muri_opt.systems.capacity.released import demand_of
 from muri_opt.systems.capacity.shaped_fit import fit_in_sets, only_where
+from muri_opt.systems.capacity.waiting_words import KEPT_FREE
 from muri_opt.systems.philly.waiting_text import BindingRules
 
 
@@ -39,7 +40,7 @@ class AskedRules:
         """Return all that binds for a job, of which ``reason`` is the first, and what would help."""
         if reason is WaitingReason.PRIORITY:
             asks = gpus_text(int(self._round.amounts.g[job]))
-            return Binding(reason, f"asks for {asks}, free now; the decision keeps them free", "decide again", 0, True)
+            return Binding(reason, f"asks for {asks}, {KEPT_FREE}", "decide again", 0, True)
         found, able = self._binding(job), self._fits_empty(job)
         by_order = bool(self._round.waits_by_order[job])
         # GPUs that are freed may be borrowed, so a quota is told and need not be raised.
@@ -49,7 +50,7 @@ class AskedRules:
             return kept_back(self._round, job, None if found.room else told)
         said, remedy = [found.detail], found.remedy
         if found.room:  # it finds its GPUs, but not as close together as it must be
-            said = [said[0].removesuffix(", free now; the decision keeps them free"), self._apart(job)]
+            said = [said[0].removesuffix(f", {KEPT_FREE}"), self._apart(job)]
             remedy = "free GPUs that it can use together where it may start"
         said += quota
         if reason is WaitingReason.BACKOFF:

@@ -10,6 +10,7 @@ from muri_opt.rounds.decision import WaitingReason
 from muri_opt.rounds.waiting import waited_by
 from muri_opt.systems.capacity.quota_text import short_tenants
 from muri_opt.systems.capacity.shaped_fit import only_where
+from muri_opt.systems.capacity.waiting_words import KEPT_FREE
 from muri_opt.systems.philly.cluster_state import ClusterState
 from muri_opt.systems.philly.locality import ANYWHERE, IN_RACK, SPREADS, TOGETHER
 from muri_opt.systems.philly.rack_room import RackRoom
@@ -37,7 +38,7 @@ class BindingRules:
         state, status, amounts = self.state, self.state.status, self.round.amounts
         asks = f"asks for {gpus_text(int(amounts.g[job]))}"
         if reason is WaitingReason.PRIORITY:
-            return f"{asks}, free now; the decision keeps them free"
+            return f"{asks}, {KEPT_FREE}"
         lacks = bool(status.locality.fits[job] and amounts.g[job] > self.free)
         if reason is WaitingReason.QUOTA or (lacks and not state.has_quota_left(job)):
             asks += f"; {self._quota(job)}"

@@ -36,9 +36,9 @@ def joint_bound(round_: Round, rules: Joint, duals: LinearDuals) -> int | None:
     workers = workers_of(round_, rules)
     if "alike" in duals.multipliers:
         return bound_by_classes(round_, workers, duals)
-    return (
-        bound_by_stages(round_, workers, duals) if "stages" in duals.multipliers else _by_groups(round_, workers, duals)
-    )
+    if "stages" in duals.multipliers:
+        return bound_by_stages(round_, workers, duals)
+    return _by_groups(round_, workers, duals)
 
 
 def _by_groups(round_: Round, workers: Workers, duals: LinearDuals) -> int | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import plain_place_shares
@@ -14,7 +14,7 @@ from more_examples import more_examples
 from muri_opt import Node, Round, Tenant
 from muri_opt.rounds.generate.families import generate
 from muri_opt.systems.afs import share_sizes
-from muri_opt.systems.capacity import held_gpus, place_shares
+from muri_opt.systems.capacity import held_gpus, place_parts
 
 LINEAR = tuple(range(1, 9))
 
@@ -22,9 +22,16 @@ LINEAR = tuple(range(1, 9))
 def placed(round_: Round, shares: list[int], packing: str = "any") -> dict[int, list[int]]:
     """Return GPUs per node of every job, once the shares are found unchanged."""
     given_ = np.array(shares, dtype=np.int64)
-    found = place_shares(round_, given_, share_sizes(round_.cluster, packing), by_node=packing == "node")
+    found = place_parts(round_, given_, share_sizes(round_.cluster, packing), by_node=packing == "node")
     assert given_.tolist() == shares
-    return {job: share.tolist() for job, share in found.items()}
+    return on_nodes(round_, found)
+
+
+def on_nodes(round_: Round, found: Mapping[int, Sequence[tuple[int, int]]]) -> dict[int, list[int]]:
+    """Return GPUs per node of every job."""
+    return {
+        job: [dict(parts).get(node, 0) for node in range(len(round_.cluster.nodes))] for job, parts in found.items()
+    }
 
 
 def running(position: int, **held: int):
@@ -165,5 +172,5 @@ def test_all_are_placed_anew_only_where_that_is_worth_more() -> None:
         (lambda _: 0, {0: [1, 0], 1: [0, 1], 2: [2, 0]}),
         (held, {0: [0, 1], 1: [0, 1], 2: [4, 0]}),
     ):
-        found = place_shares(round_, shares, sizes, by_node=True, worth=worth)
-        assert {job: share.tolist() for job, share in found.items()} == expected
+        found = place_parts(round_, shares, sizes, by_node=True, worth=worth)
+        assert on_nodes(round_, found) == expected

@@ -12,7 +12,7 @@ from muri_opt import Limits, policy_from
 from muri_opt.rounds.budget import Budget
 from muri_opt.systems.joint import easy_priorities
 from muri_opt.systems.joint.consumption import Consumption
-from muri_opt.systems.joint.easy_priorities import _Alone, _Wishes
+from muri_opt.systems.joint.easy_priorities import _Alone, _Demands
 
 JOBS = 40
 
@@ -28,10 +28,10 @@ def test_what_is_plainly_too_much_is_too_much(seed):
         jobs = draw.sample(range(JOBS), draw.randint(1, 12))
         most = np.array([draw.choice((1, 2, 4, 8, 30)) for _ in range(JOBS)])
         quota = [draw.choice((0, 2, 5, 8, 100)) for _ in range(4)]
-        unbounded = _Wishes(alone, counted.things_of_each(), 10_000, quota).of_level(jobs, most.tolist())
+        unbounded = _Demands(alone, counted.things_of_each(), 10_000, quota).of_level(jobs, most.tolist())
         wished = sum((unbounded or {jobs[0]: 20}).values())
         gpus = draw.choice((draw.randint(0, wished), wished + draw.randint(0, 2)))
-        wishes = _Wishes(alone, counted.things_of_each(), gpus, quota)
+        wishes = _Demands(alone, counted.things_of_each(), gpus, quota)
         plainly = wishes.are_too_many(counted, jobs, most)
         told.append((plainly, wishes.of_level(jobs, most.tolist()) is None))
     assert (True, False) not in told
@@ -41,12 +41,12 @@ def test_what_is_plainly_too_much_is_too_much(seed):
 def test_a_level_of_many_times_the_gpus_is_plainly_too_much(monkeypatch):
     plain = large_joint_round(5, jobs=200, nodes=4)
     round_ = replace(plain, jobs=tuple(replace(job, priority=at % 2) for at, job in enumerate(plain.jobs)))
-    told, real = [], easy_priorities._Wishes.are_too_many
+    told, real = [], easy_priorities._Demands.are_too_many
 
     def seen(self, counted, jobs, most):
         told.append(real(self, counted, jobs, most))
         return told[-1]
 
-    monkeypatch.setattr(easy_priorities._Wishes, "are_too_many", seen)
+    monkeypatch.setattr(easy_priorities._Demands, "are_too_many", seen)
     policy_from("joint-s").decide_within(round_, 0, Budget(limits=Limits(seconds=1e-9)))
     assert told[0]

@@ -70,6 +70,21 @@ def test_settings_that_are_not_allowed_are_refused(text):
         policy_from(text)
 
 
+@pytest.mark.parametrize(
+    ("text", "setting"),
+    [
+        ("joint-s:power=1", "power"),
+        ("joint-l:samples=120", "samples"),
+        ("joint-s:kappa=2,power=1,weights=pow", "kappa"),
+        ("joint-l:horizon=60,restarts=ignore", "horizon"),
+        ("joint-s:again=60", "again"),
+    ],
+)
+def test_settings_that_would_change_nothing_are_refused_by_name(text, setting):
+    with pytest.raises(InputError, match=setting):
+        policy_from(text)
+
+
 def test_a_place_that_is_only_preferred_is_refused():
     nodes = (Node(id="n0", gpus=4, rack="r"),)
     wish = job("a", within=Within(level="rack", required=False))

@@ -85,15 +85,15 @@ def test_kinds_of_jobs_stand_beside_those_that_they_can_best_share_with(seed):
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_offers_say_who_may_share_by_the_spots_of_jobs(seed):
+def test_offers_say_who_may_share_by_the_kinds_of_jobs(seed):
     round_ = with_types(labelled(seed, 60, 12), seed)
     offers, regions = offers_of(round_), Regions.of(round_)
-    spots = offers.spots.of_job.tolist()
-    for job, spot in enumerate(spots):
-        for other, theirs in enumerate(spots):
+    ranks = offers.order.rank.tolist()
+    for job, rank in enumerate(ranks):
+        for other, theirs in enumerate(ranks):
             kinds = regions.kind[job], regions.kind[other]
-            assert offers.meet[spot, theirs] == regions.together[kinds]
-            assert offers.spots.nested[spot, theirs] == regions.nested[kinds]
+            assert offers.meet[rank, theirs] == regions.together[kinds]
+            assert offers.order.nested[rank, theirs] == regions.nested[kinds]
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -104,7 +104,7 @@ def test_rows_have_jobs_of_similar_periods_that_ask_for_the_same_nodes_together(
     line = rows[rows >= 0]
     assert sorted(line.tolist()) == order.tolist()
     period = np.floor(-np.log2(offers.rate[offers.kind[line], 1]))
-    keys = list(zip(period.tolist(), offers.spots.of_job[line].tolist(), strict=True))
+    keys = list(zip(period.tolist(), offers.order.rank[line].tolist(), strict=True))
     assert keys == sorted(keys)
 
 
@@ -123,8 +123,8 @@ def test_rows_have_jobs_of_similar_periods_that_ask_for_the_same_nodes_together(
 )
 def test_fewer_partners_are_looked_at_where_few_suit_and_for_an_answer_soon(nested, charge, rough, width):
     offers = offers_of(large_joint_round(1, jobs=300, nodes=24))
-    spots = SimpleNamespace(nested=nested, of_job=offers.spots.of_job)
-    offers = dataclasses.replace(offers, spots=spots, charge=np.full(300, charge), rough=rough)
+    order = SimpleNamespace(nested=nested, rank=offers.order.rank)
+    offers = dataclasses.replace(offers, order=order, charge=np.full(300, charge), rough=rough)
     rows = rows_of_similar_periods(offers, np.arange(300), np.ones(300, dtype=np.int64))
     assert rows.shape[1] == width
 

@@ -17,9 +17,9 @@ def test_all_at_once_are_told_what_each_is_told(seed, monkeypatch):
     round_ = with_all(large_joint_round(seed, jobs=120, nodes=6), seed, 1 + seed % 3)
     told, real = [], of_groups.group_decision
 
-    def seen(given, groups, *, asks, of, left, **more):
-        decision = real(given, groups, asks=asks, of=of, left=left, **more)
-        told.append((given, groups, asks, decision))
+    def seen(given, groups, *, of, left, **more):
+        decision = real(given, groups, of=of, left=left, **more)
+        told.append((given, groups, left.asks, decision))
         return decision
 
     monkeypatch.setattr(of_groups, "group_decision", seen)

@@ -13,23 +13,23 @@ from muri_opt.systems.joint.regions import Regions
 
 
 @dataclass(frozen=True, eq=False)
-class Spots:
-    """The spots of jobs, which are the places of their kinds in the line of ``regions``.
+class KindOrder:
+    """The rank of each kind of jobs in the line of ``regions``: kinds of near ranks suit each other as partners.
 
-    All of it is worked out when it is first asked for: where jobs run alone nobody does. Where jobs may start anywhere
-    there is nothing to tell of spots, ``None``.
+    All of it is worked out when it is first asked for: where jobs run alone nobody does. ``meet`` and ``nested`` are
+    ``None`` where jobs may start anywhere.
     """
 
     regions: Regions
 
     @cached_property
-    def of_job(self) -> Ints:
-        """The spot of each job; near ones suit each other."""
+    def rank(self) -> Ints:
+        """The rank of the kind of each job."""
         return np.argsort(self.regions.line)[self.regions.kind]
 
     @cached_property
     def meet(self) -> NDArray[np.bool_] | None:
-        """``[j, k]``: whether jobs of the spots j and k may share."""
+        """``[j, k]``: whether jobs of the ranks j and k may share."""
         return self._in_line(self.regions.together) if self.regions.are_asked else None
 
     @cached_property
