@@ -159,7 +159,7 @@ class Known:
             limit, detail = Limit.FAULT, f"{solver} says that there is no decision"
         elif said.reason is Reason.OPTIMAL and self.claimed != self.value:
             limit = Limit.RELAXATION
-            detail = "the optimum of the program was not placed: CPUs or memory of single nodes are in the way"
+            detail = "the optimum of the program was not placed: it leaves out rules of single nodes, as their CPUs"
         else:
             limit, detail = Limit.CLAIM, f"{solver} alone says {said.reason}: {said.detail} ({self.unconfirmed})"
         reason = Reason.NO_SOLUTION if self.decision is None else Reason.FEASIBLE

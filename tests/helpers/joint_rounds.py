@@ -181,3 +181,31 @@ def _planned(rng: Random, job: Job, nodes: list[Node], *, typed: bool) -> Job:
         plans.append(Plan(name=f"p{gpus}", gpus=gpus, nodes=parts, cpus=cpus, throughput=throughput, **types))
     name = f"p{sum(sizes)}" if sizes else None
     return replace(job, plans=tuple(plans), stage_seconds=None, scaling=None, plan=name)
+
+
+def limited_joint_round(seed: int, *, most_jobs: int = 5) -> Round:
+    """Return a joint round in which some jobs need CPUs or memory, and some nodes are limited in them, others not."""
+    rng = Random(f"limited {seed}")
+    plain = (mixed_joint_round if seed % 3 == 0 else joint_round)(seed, most_jobs=most_jobs)
+    jobs = []
+    for job in plain.jobs:
+        fields: dict[str, Any] = {}
+        if rng.random() < 0.6:
+            fields["cpus"] = rng.choice([0.5, 1.0, 2.0, 3.3]) * job.gpus
+        if rng.random() < 0.4:
+            fields["memory_gib"] = rng.choice([1.0, 2.5, 7.0]) * job.gpus
+        jobs.append(replace(job, **fields))
+    amounts = replace(plain, jobs=tuple(jobs)).amounts
+    held = {node.id: [0, 0] for node in plain.cluster.nodes}
+    for job, cpus, memory in zip(jobs, amounts.c.tolist(), amounts.m.tolist(), strict=True):
+        for name, gpus in (job.placement or {}).items():
+            held[name] = [held[name][0] + gpus * cpus, held[name][1] + gpus * memory]
+    nodes = []
+    for node in plain.cluster.nodes:
+        fields = {}
+        if node.cpus is None and rng.random() < 0.6:
+            fields["cpus"] = max(held[node.id][0] / 1000, rng.choice([1.0, 2.0, 4.0, 8.0]))
+        if rng.random() < 0.3:
+            fields["memory_gib"] = max(held[node.id][1] / 1024, rng.choice([2.0, 6.0, 16.0]))
+        nodes.append(replace(node, **fields))
+    return replace(plain, cluster=replace(plain.cluster, nodes=tuple(nodes)), jobs=tuple(jobs))

@@ -7,15 +7,16 @@ after another, each time the one that gains most, until all are: what the value 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from muri_opt.errors import InputError, RefusalError
 from muri_opt.modelling import Model
 from muri_opt.rounds import Budget, Decision, Limits, Reason, Round
-from muri_opt.solve.solvers import FIRST_BACKEND, backend_named, restricted
+from muri_opt.solve.solvers import FIRST_BACKEND, backend_named
 from muri_opt.systems import Policy, admit, policy_from, unit_of
 from muri_opt.systems.joint.program import JointFormulation
 from muri_opt.systems.joint.program_columns import JointColumns, Key
@@ -138,16 +139,22 @@ class _Search:
         return self._known[kinds]
 
     def _solved(self, allowed: frozenset[str]) -> _Best:
-        columns = np.flatnonzero([kinds <= allowed for kinds in self._kinds])
-        values, optimal = np.zeros(len(self._columns.keys), dtype=np.int64), True
-        if len(columns):
+        able = np.array([kinds <= allowed for kinds in self._kinds], dtype=np.bool_)
+        values, optimal = np.zeros(self._model.column_count, dtype=np.int64), True
+        if able.any():
             limits = self._budget.share(0.2).left()
-            outcome = backend_named(FIRST_BACKEND).solve(restricted(self._model, columns), limits, None)
+            outcome = backend_named(FIRST_BACKEND).solve(self._with(able), limits, None)
             optimal = outcome.termination.reason is Reason.OPTIMAL
             if outcome.values is not None:
-                values[columns] = outcome.values
+                values[:] = outcome.values
         decision = self._program.decode(self._round, values)
         return _Best(value=int(values @ self._model.objective), optimal=optimal, decision=decision)
+
+    def _with(self, able: NDArray[np.bool_]) -> Model:
+        """Return the program in which only some groups may run."""
+        groups, *others = self._model.columns
+        groups = replace(groups, upper=np.where(able, groups.upper, 0))
+        return replace(self._model, columns=(groups, *others))
 
     def _kinds_of(self, key: Key) -> frozenset[str]:
         """Return which kinds a column is of: none for a job as it runs, or alone with the GPUs it asks for."""

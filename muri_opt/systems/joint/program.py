@@ -1,6 +1,7 @@
 """Chapter *joint*: which jobs share GPUs, and how many.
 
-Letters as in the chapter: x_Sgh says whether group S runs with g GPUs, or by a plan, at h.
+Letters as in the chapter: x_Sgh says whether group S runs with g GPUs, or by a plan, at h, and y_Ss how many GPUs of
+node s it has where that matters.
 """
 
 from __future__ import annotations
@@ -65,7 +66,8 @@ class JointFormulation(Formulation):
             held=columns.gpus[column],
         )
         add_limits(builder, round_, x, columns.gpus, uses)
-        add_node_rows(builder, round_, columns, x)
+        y = columns.shares.add(builder, round_, x, columns.gpus)
+        add_node_rows(builder, round_, columns, x, y)
         columns.classes.add(builder, x)
         return builder.finish(maximise=True, columns=x, coefficients=columns.values[0])
 
@@ -79,8 +81,10 @@ class JointFormulation(Formulation):
     def decode(self, round_: Round, values: Values) -> Decision:
         """Return the decision: columns at spots are placed first, the others in their regions, large ones first."""
         columns = JointColumns.of(round_, self.rules)
-        chosen = np.flatnonzero(values[: len(columns.keys)]).tolist()
-        found = spread(round_, columns, chosen)
+        count = len(columns.keys)
+        chosen = np.flatnonzero(values[:count]).tolist()
+        shares = np.rint(values[count : count + len(columns.shares)]).astype(np.int64)
+        found = spread(round_, columns, chosen, shares)
         stays: list[Stay] = [(0, None) if place is None else (1, place) for place in found]
         groups, gpus = [columns.keys[at].group for at in chosen], [columns.keys[at].gpus for at in chosen]
         placed = place_groups(round_, columns.models, columns.worth, groups, gpus, stays)
@@ -91,9 +95,13 @@ class JointFormulation(Formulation):
         columns = JointColumns.of(round_, self.rules)
         written = Written(round_, columns)
         values = np.zeros(len(columns.keys), dtype=np.int64)
+        placed = []
         for assignment in decision.assignments:
-            values[written.column(assignment)] = 1
-        return np.concatenate([values, columns.classes.encoded(values)])
+            column = written.column(assignment)
+            values[column] = 1
+            if (pair := int(columns.shares.of_key[column])) >= 0:
+                placed.append((pair, written.parts(assignment)))
+        return np.concatenate([values, columns.shares.encoded(placed), columns.classes.encoded(values)])
 
     def search(
         self, round_: Round, start: Decision | None, budget: Budget, relax: Relax, solve: SolveStages

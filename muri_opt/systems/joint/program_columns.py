@@ -18,6 +18,7 @@ from muri_opt.rounds.node_bits import EVERY_NODE
 from muri_opt.systems.joint.group_value import Group, Place, group_values, most_of_each
 from muri_opt.systems.joint.models import Models, models_of
 from muri_opt.systems.joint.plan_ways import PlanWay
+from muri_opt.systems.joint.program_shares import NodeShares
 from muri_opt.systems.joint.regions import Region, Regions
 from muri_opt.systems.joint.rules import JointRules
 from muri_opt.systems.joint.state import Case, State
@@ -50,7 +51,8 @@ class JointColumns:
     """Columns by their keys; ``entries`` are (column, member) of all memberships.
 
     ``values[c]`` is what each column adds to the jobs of the c-th priority, of which a unit counts ``weights[c]``.
-    ``cpus`` and ``memory`` are what it takes in milli-CPUs and MiB.
+    ``cpus`` and ``memory`` are what it takes in milli-CPUs and MiB. ``shares`` say on which nodes that is, if nodes are
+    limited in more than GPUs.
     """
 
     keys: tuple[Key, ...]
@@ -60,6 +62,7 @@ class JointColumns:
     gpus: Ints
     cpus: Ints
     memory: Ints
+    shares: NodeShares
     models: Models
     worth: Worth
 
@@ -119,6 +122,7 @@ def _columns(round_: Round, rules: JointRules) -> JointColumns:
         gpus=np.array([key.gpus for key in keys], dtype=np.int64),
         cpus=cpus,
         memory=memory,
+        shares=NodeShares.of(round_, keys),
         models=models,
         worth=worth,
     )

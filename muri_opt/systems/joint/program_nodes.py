@@ -1,7 +1,9 @@
 """Rows of single nodes in the joint program: columns at spots, and columns that may be anywhere in a region.
 
 Columns at a spot take what they take of its nodes. Those in a region find GPUs on its nodes if, for every union of
-regions, all that must be inside it have no more GPUs together than its nodes have left: the condition of Hall.
+regions, all that must be inside it have no more GPUs together than its nodes have left: the condition of Hall. Where
+nodes are limited in CPUs or memory, too, what they have on each node are columns of their own
+(:mod:`.program_shares`).
 """
 
 from __future__ import annotations
@@ -21,21 +23,23 @@ from muri_opt.systems.joint.group_value import Place
 from muri_opt.systems.joint.program_columns import JointColumns, Key
 from muri_opt.systems.joint.regions import Region
 
-NODE_LABELS = ("kept", "keptcpus", "keptmemory", "regions")
+NODE_LABELS = ("kept", "keptcpus", "keptmemory", "regions", "shares")
 _MOST_REGIONS = 6
 """Regions of which all unions have a row; of more, only the regions themselves: then the program is a relaxation."""
 Floats = NDArray[np.float64]
 
 
-def add_node_rows(builder: ModelBuilder, round_: Round, columns: JointColumns, x: Ints) -> None:
-    """Add the rows of nodes that columns at spots use, and of unions of regions."""
+def add_node_rows(builder: ModelBuilder, round_: Round, columns: JointColumns, x: Ints, y: Ints) -> None:
+    """Add the rows of nodes that columns x at spots use, or y of shares, and of unions of regions."""
     amounts = round_.amounts
     found = [(node, at, *part) for at in range(len(columns.keys)) for node, *part in columns.takes(round_, at)]
-    node, column, *uses = np.array(found, dtype=np.int64).reshape(-1, 5).T
+    node, at_spot, *uses_at_spot = np.array(found, dtype=np.int64).reshape(-1, 5).T
+    node, column = np.append(node, columns.shares.node), np.append(x[at_spot], y)
+    uses = [np.append(some, more) for some, more in zip(uses_at_spot, columns.shares.uses, strict=True)]
     for label, use, has in zip(NODE_LABELS, uses, (amounts.G, amounts.C, amounts.M), strict=False):
         some = has[node] < UNLIMITED
         nodes, row = np.unique(node[some], return_inverse=True)
-        entries = (row.reshape(-1), x[column[some]], use[some])
+        entries = (row.reshape(-1), column[some], use[some])
         builder.add_rows(label, nodes, entries=entries, sense="<=", rhs=has[nodes])
     sets, gpus = _unions(columns, len(amounts.G)), amounts.G.tolist()
     inside = [[_inside(key, one) for key in columns.keys] for one in sets]
@@ -67,24 +71,28 @@ def _unions(columns: JointColumns, nodes: int) -> list[Region]:
 def node_prices(round_: Round, model: Model, columns: JointColumns, prices: dict[str, Floats]) -> dict[str, Floats]:
     """Return the prices of ``kept``, for who stays, and of ``nodes``, for whoever has GPUs there.
 
-    The price of a union of regions is one of each of its nodes.
+    The price of a union of regions is one of each of its nodes. With shares rows of nodes are for whoever is there.
     """
     count = len(round_.cluster.nodes)
     kept, nodes = np.zeros(count), np.zeros(count)
     for family in model.rows:
         if family.label == "kept":
-            kept[family.index[:, 0]] = prices["kept"]
+            (nodes if len(columns.shares) else kept)[family.index[:, 0]] = prices["kept"]
     for one, price in zip(_unions(columns, count), prices["regions"].tolist(), strict=True):
         nodes[[place for place in range(count) if one >> place & 1]] += price
     return {"kept": kept, "nodes": nodes}
 
 
-def spread(round_: Round, columns: JointColumns, chosen: list[int]) -> list[Place | None]:
+def spread(round_: Round, columns: JointColumns, chosen: list[int], shares: Ints) -> list[Place | None]:
     """Return where chosen columns are: at their spots, and in their regions so that all find GPUs, as far as told.
 
-    Where jobs may be anywhere, or no such places are found, it is left open.
+    The values of ``shares`` tell that where there are any. Else, where jobs may be anywhere, or no such places are
+    found, it is left open.
     """
     found = [columns.place(at) for at in chosen]
+    if len(columns.shares):
+        places, pair = columns.shares.places(shares), columns.shares.of_key
+        return [places.get(int(pair[at])) if place is None else place for at, place in zip(chosen, found, strict=True)]
     open_ = [at for at, place in enumerate(found) if place is None and columns.keys[chosen[at]].way is None]
     if all(columns.keys[chosen[at]].region == EVERY_NODE for at in open_):
         return found

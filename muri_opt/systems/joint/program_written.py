@@ -20,9 +20,8 @@ class Written:
 
     def column(self, assignment: Assignment) -> int:
         """Return the column of an assignment: of several the one that is worth most, as it stays."""
-        index = self._round.cluster.node_index
         group = tuple(sorted(self._round.job_index[job] for job in assignment.jobs))
-        spot = tuple(sorted((index[node], gpus) for node, gpus in assignment.gpus.items()))
+        spot = self.parts(assignment)
         able = [
             at
             for way in self._ways(group, assignment)
@@ -30,6 +29,11 @@ class Written:
             if _is_at(self._columns.keys[at], spot)
         ]
         return max(able, key=lambda at: tuple(int(value[at]) for value in self._columns.values))
+
+    def parts(self, assignment: Assignment) -> Spot:
+        """Return the nodes of an assignment with its GPUs there."""
+        index = self._round.cluster.node_index
+        return tuple(sorted((index[node], gpus) for node, gpus in assignment.gpus.items()))
 
     def _ways(self, group: tuple[int, ...], assignment: Assignment) -> list[int | None]:
         """Return the plans that an assignment may be by."""

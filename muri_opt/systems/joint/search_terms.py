@@ -48,7 +48,7 @@ def terms_of(offers: Offers, jobs: Ints, gpus: int, resources: Capacities, quota
     """Return the terms that jobs alone tell, with so many GPUs left, quotas and other resources."""
     free, limits = np.zeros(len(offers.kind)), resources.and_of(quotas.left, quotas.counted)
     terms = Terms(charge=free, limits=limits, members=offers.most_jobs)
-    if not gpus or limits.of_gpus_alone:
+    if not gpus or not len(jobs) or limits.of_gpus_alone:
         return terms
     if len(quotas.left):
         return _within_quotas(replace(terms, charge=quota_charges(offers, jobs, quotas, gpus)), offers, jobs, gpus)

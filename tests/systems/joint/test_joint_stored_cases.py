@@ -75,7 +75,9 @@ def has_the_optima(path, which):
     for policy, known in [one for one in optima if is_a_case(one[0])][which]:
         program = formulation_of(PROGRAMS[policy.chapter])
         values = values_by(chapter_of(round_, policy.rules), round_, JointColumns.of(round_, program.rules))
-        weighted = replaced(program.build(round_), objective=values)
+        model = program.build(round_)
+        beside = np.zeros(model.column_count - len(values), dtype=np.int64)  # where groups are on the nodes
+        weighted = replaced(model, objective=np.append(values, beside))
         assert optimum_of(weighted) == known.value, known.policy
 
 
