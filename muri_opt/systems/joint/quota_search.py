@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from enum import Enum
 from functools import cached_property
 
 import numpy as np
 
-from muri_opt.rounds.amounts import UNLIMITED, Ints
+from muri_opt.rounds import Round
+from muri_opt.rounds.amounts import UNLIMITED, Ints, rooms_that_fit, unlike
 from muri_opt.rounds.anytime import Steps, first_of, last_of
 from muri_opt.rounds.sharing_now import Held
 from muri_opt.rounds.stopping import look_at_clock
+from muri_opt.systems.capacity.free_capacity import summed
 from muri_opt.systems.joint.capacity_charges import Capacities, capacity_charges, within
 from muri_opt.systems.joint.consumption import Consumption
 from muri_opt.systems.joint.group_value import Group, Place
@@ -25,6 +28,14 @@ from muri_opt.systems.joint.search_terms import NOT_DEARER, Terms, priced_togeth
 from muri_opt.systems.joint.state import State
 
 _STEPS = 8
+
+
+class _Order(Enum):
+    """Which groups are placed first where not all may find room."""
+
+    WORTH = "those worth most for a GPU"
+    LARGEST = "the largest"
+    LEAST_ROOM = "those that find CPUs and memory for the fewest GPUs"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -144,16 +155,14 @@ class _Search:
         offers = replace(self.offers, charge=paid)
         return search(offers, self.gpus, self.among, self.groups, dearer=dearer)
 
-    def _placed(self, found: Found, paid: Floats, *, largest: bool = False) -> Searched:
-        placed = placed_beside(self.state, self.kept, found, largest=largest)
+    def _placed(self, found: Found, paid: Floats, order: _Order = _Order.WORTH) -> Searched:
+        placed = placed_beside(self.state, self.kept, found, order)
         return Searched(state=self.state, placed=placed, found=found, charge=paid)
 
     def _better_placed(self, found: Found, paid: Floats) -> Searched:
-        """Return groups placed in the better of two orders, those worth most first or the largest."""
-        worth_most = self._placed(found, paid)
-        if not has_scarce_nodes(self.state.case.round_):
-            return worth_most
-        return max(worth_most, self._placed(found, paid, largest=True), key=lambda one: one.value)
+        """Return groups placed in the best order where not all may find room."""
+        orders = _Order if has_scarce_nodes(self.state.case.round_) else (_Order.WORTH,)
+        return _best(*[self._placed(found, paid, order) for order in orders])
 
 
 def _best(*found: Searched) -> Searched:
@@ -214,22 +223,31 @@ def searching(
 
 
 def placed_beside(
-    state: State, kept: Mapping[Group, Held], found: Found, *, largest: bool = False
+    state: State, kept: Mapping[Group, Held], found: Found, order: _Order = _Order.WORTH
 ) -> dict[Group, Place]:
     """Return GPUs of nodes of groups: those kept where they are, those that can go on as they are there, too.
 
-    Where not all may find room, those worth most for a GPU come first, or the ``largest``.
+    Where not all may find room, they are placed in an ``order``.
     """
     case = state.case
     wanted = found.sizes()
     sizes = {group: _gpus(held) for group, held in kept.items() if group not in state.fixed} | wanted
     stays = [_stay(state, group, gpus) for group, gpus in sizes.items()]
-    first = None
-    if not largest and has_scarce_nodes(case.round_):
+    groups, gpus, first = [*sizes], [*sizes.values()], None
+    if order is _Order.WORTH and has_scarce_nodes(case.round_):
         each = dict(zip(wanted, found.each_gpu(), strict=True))
         first = [each.get(group, 0.0) for group in sizes]
-    groups, gpus = [*sizes], [*sizes.values()]
+    elif order is _Order.LEAST_ROOM:
+        first = [-float(room) for room in _rooms(case.round_, groups)]
     return place_groups(case.round_, case.models, case.worth, groups, gpus, stays, first, state.among, state.fixed)
+
+
+def _rooms(round_: Round, groups: Sequence[Group]) -> list[int]:
+    """Return for how many GPUs of the empty cluster there are the CPUs and memory of each group."""
+    amounts = round_.amounts
+    needs, of = unlike(np.column_stack([summed(amounts.c, groups), summed(amounts.m, groups)]))
+    rooms: list[int] = rooms_that_fit(needs, amounts.G, amounts.C, amounts.M).sum(axis=1)[of].tolist()
+    return rooms
 
 
 def _stay(state: State, group: Group, gpus: int) -> Stay:

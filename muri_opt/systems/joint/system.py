@@ -43,5 +43,5 @@ SYSTEM: Final = System(
     ),
     program=program,
     unit=unit,
-    not_promised=dict.fromkeys(("joint-s", "joint-l"), frozenset({"waiting-removed", "more-capacity"})),
+    not_promised=dict.fromkeys(("joint-s", "joint-l"), frozenset({"node-order", "waiting-removed", "more-capacity"})),
 )
