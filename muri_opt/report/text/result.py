@@ -31,6 +31,8 @@ from muri_opt.rounds.sharing_now import sharing_now
 _NAME = 32
 _MOST_NODES = 6
 _SHOWN_SECONDS = 0.001
+_LABELS = 13
+"""Characters that labels take, or one more than the longest."""
 
 
 def header(round_: Round) -> str:
@@ -85,7 +87,8 @@ def claimed_text(result: Result) -> str:
 
 def labelled(pairs: Sequence[tuple[str, str]]) -> list[str]:
     """Return one line per pair, the texts in one column."""
-    return [f"{label:<13}{text}" for label, text in pairs]
+    width = max(_LABELS, *(len(label) + 1 for label, _ in pairs)) if pairs else _LABELS
+    return [f"{label:<{width}}{text}" for label, text in pairs]
 
 
 def termination_text(termination: Termination) -> str:

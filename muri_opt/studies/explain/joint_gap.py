@@ -59,4 +59,5 @@ def _of_system(round_: Round, joint: Result, decision: Decision) -> Result:
     value = chapter_of(round_, joint.rules).value(decision)
     found = Termination(reason=Reason.FEASIBLE, limit=Limit.CLAIM, detail="columns of one system only")
     nothing = {"bound": None, "gap": None, "claimed_bound": None, "changes": None}
-    return replace(joint, method="exact", value=value, termination=found, decision=decision, **nothing)
+    stats = replace(joint.stats, changes_cost=None, changes_bound=None)
+    return replace(joint, method="exact", value=value, termination=found, decision=decision, stats=stats, **nothing)

@@ -8,6 +8,8 @@ from typing import Final
 _PARTS: Final = 1_000_000
 """Roots are in millionths."""
 _HOUR: Final = 3600
+_SURE_BITS: Final = 40
+"""Bits of a power of floats that are right."""
 
 
 def hour_over(service: int, second: int, power: Fraction) -> Fraction:
@@ -20,12 +22,11 @@ def hour_over(service: int, second: int, power: Fraction) -> Fraction:
 
 
 def _root(amount: int, power: Fraction) -> int:
-    """Return millionths of an amount to a power of 0 to 1, rounded down: exact, wherever the estimate begins."""
+    """Return millionths of an amount to a power of 0 to 1, rounded down, by Newton's steps from above the root."""
     over, under = power.numerator, power.denominator
     whole = amount**over * _PARTS**under
-    found = int(float(amount) ** float(power) * _PARTS)
-    while found**under > whole:
-        found -= 1
-    while (found + 1) ** under <= whole:
-        found += 1
+    about = int(float(amount) ** float(power) * _PARTS)
+    found = about + (about >> _SURE_BITS) + 2
+    while (below := ((under - 1) * found + whole // found ** (under - 1)) // under) < found:
+        found = below
     return found

@@ -108,7 +108,8 @@ def _by_power(models: Models, service: list[int], power: Fraction, unit: int, kn
 def service_left(round_: Round, models: Models, rules: JointRules) -> list[int]:
     """Return by what jobs are ranked: nanoseconds of one GPU that they still need, or what they have attained.
 
-    An elastic job counts the time that it needs on one GPU, any other its time on the GPUs it asks for, times those.
+    An elastic job counts the time that it needs on one GPU, one with plans that by its fastest plan with the fewest
+    GPUs, and any other its time on the GPUs it asks for, each times those GPUs.
     Lengths unknown, a job is expected to take as long again as it has had, or what jobs that ended say.
     """
     if not rules.known:

@@ -7,7 +7,7 @@ import json
 import pytest
 from joint_rounds import joint_round
 
-from muri_opt import InputError, Limits, read_round
+from muri_opt import Cluster, InputError, Job, Limits, Node, Round, read_round
 from muri_opt.cli.main import main
 from muri_opt.report.text.joint_gain import joint_gap_text
 from muri_opt.studies.explain import explain_gap, explain_joint_gap
@@ -24,6 +24,16 @@ def test_the_changes_lead_from_the_best_system_to_the_joint_decision(seed):
     assert gap.values[0] >= gap.gain.single
     assert gap.values[1] == gap.gain.optimum == explain_gap(round_, "joint-s", limits=WORK).values[1]
     assert sum(change.gain for change in gap.changes) == gap.gap
+
+
+def test_what_changes_cost_is_told_of_each_of_both_decisions():
+    run = {"state": "running", "placement": {"n0": 1}, "restart_seconds": 1.0}
+    job = Job(id="a", gpus=1, remaining_iterations=10, iteration_seconds=1.0, scaling={1: 1.0, 2: 1.9}, **run)
+    round_ = Round(cluster=Cluster(nodes=(Node(id="n0", gpus=2),)), jobs=(job,))
+    gap = explain_joint_gap(round_, "joint-s", WORK)
+    assert (gap.first.stats.changes_cost, gap.second.stats.changes_cost) == (None, 1_000_000)
+    assert gap.gap > 0
+    assert "joint optimum 998333" in joint_gap_text(round_, gap)
 
 
 def test_elastic_shares_without_groups_are_one_system():

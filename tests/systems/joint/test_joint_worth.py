@@ -9,6 +9,7 @@ from joint_rounds import joint_round
 
 from muri_opt import Cluster, Job, Node, Round, policy_from
 from muri_opt.rounds import after
+from muri_opt.systems.joint import power_worth
 from muri_opt.systems.joint.by_priority import decided
 from muri_opt.systems.joint.decision import joint_decision
 from muri_opt.systems.joint.models import models_of
@@ -147,3 +148,16 @@ def test_by_a_power_a_gpu_second_is_worth_one_over_the_service_left():
     parts = [Fraction(int(work), worth.unit * 2_000_000_000) for work in worth.work]
     assert [float(part) for part in parts] == pytest.approx([8**0.5, 2**0.5, 1.0], rel=1e-6)
     assert all(float(hour_over(900, 1, Fraction(power))) == pytest.approx(4 ** float(power)) for power in POWERS)
+
+
+@pytest.mark.parametrize("power", POWERS)
+def test_powers_are_exact_however_long_jobs_are(power):
+    over, under = Fraction(power).as_integer_ratio()
+    for digits in range(0, 31, 3):
+        for service in (10**digits, 10**digits + 1, 7 * 10**digits - 1):
+            hour = hour_over(
+                service, 1, Fraction(power)
+            )  # of (h / s)^x in millionths, rounded down before they are divided
+            above = power_worth._root(3600, Fraction(power))
+            below = Fraction(above) / hour
+            assert below**under <= service**over * 10 ** (6 * under) < (below + 1) ** under
