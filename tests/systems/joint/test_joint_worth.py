@@ -155,9 +155,6 @@ def test_powers_are_exact_however_long_jobs_are(power):
     over, under = Fraction(power).as_integer_ratio()
     for digits in range(0, 31, 3):
         for service in (10**digits, 10**digits + 1, 7 * 10**digits - 1):
-            hour = hour_over(
-                service, 1, Fraction(power)
-            )  # of (h / s)^x in millionths, rounded down before they are divided
-            above = power_worth._root(3600, Fraction(power))
-            below = Fraction(above) / hour
+            hour = hour_over(service, 1, Fraction(power))
+            below = power_worth._root(3600, Fraction(power)) / hour  # millionths of the service to the power
             assert below**under <= service**over * 10 ** (6 * under) < (below + 1) ** under
