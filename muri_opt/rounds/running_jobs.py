@@ -157,7 +157,8 @@ def _with_gpus(job: Job, placement: Mapping[str, int], total: int) -> tuple[int,
     """Return the milli-CPUs and MiB of a running job on all its nodes together.
 
     By the plan it may be running, the least of several; what none says goes with the GPUs, so that a plan without GPUs
-    takes nothing of it. A job without GPUs or plans has all that it asks for.
+    takes nothing of it. A job that names no plan may run by none, on the GPUs it asks for, as under policies that read
+    no plans. A job without GPUs or plans has all that it asks for.
     """
     milli, mib = milli_cpus(job.cpus or 0.0), mebibytes(job.memory_gib or 0.0)
     if total == job.gpus and not job.plans:
@@ -165,9 +166,9 @@ def _with_gpus(job: Job, placement: Mapping[str, int], total: int) -> tuple[int,
     asks = max(1, job.gpus, total if job.stage_seconds is not None else 1)
     milli, mib = milli * total // asks, mib * total // asks
     plans = [plan for plan in _plans(job) if plan.gpus == total and plan.nodes == len(placement)]
-    if not plans:
-        return milli, mib
-    return (
-        min(milli if plan.cpus is None else milli_cpus(plan.cpus) for plan in plans),
-        min(mib if plan.memory_gib is None else mebibytes(plan.memory_gib) for plan in plans),
-    )
+    cpus = [milli if plan.cpus is None else milli_cpus(plan.cpus) for plan in plans]
+    memory = [mib if plan.memory_gib is None else mebibytes(plan.memory_gib) for plan in plans]
+    if not plans or (job.plan is None and total == job.gpus > 0):
+        cpus.append(milli)
+        memory.append(mib)
+    return min(cpus), min(memory)

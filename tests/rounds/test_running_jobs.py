@@ -125,6 +125,25 @@ def test_cpus_of_a_plan_are_what_the_plan_says() -> None:
             assert refused(job, cpus=4.0)[0] == "jobs[0] ('a').placement[n0]"
 
 
+def test_a_job_that_names_no_plan_may_run_by_none() -> None:
+    plans = (Plan(name="x", gpus=2, cpus=8.0, throughput=1.0),)
+    two = [running(name, {"n0": 2}, plans=plans, cpus=4.0) for name in "ab"]
+    made(*two, cpus=8.0)
+    assert refused(*[running(name, {"n0": 2}, plans=plans, cpus=4.0, plan="x") for name in "ab"], cpus=8.0)[1] == (
+        "8 CPUs, which makes 16 with the running jobs before it"
+    )
+
+
+@pytest.mark.parametrize("policy", ["fifo", "srtf", "philly"])
+def test_where_plans_are_not_read_the_round_after_a_decision_can_be(policy: str) -> None:
+    said = {"iteration_seconds": 1.0, "remaining_iterations": 10, "submitted": 0.0, "attained_gpu_seconds": 0.0}
+    plans = (Plan(name="x", gpus=2, cpus=8.0, throughput=1.0),)
+    jobs = tuple(Job(id=name, gpus=2, cpus=4.0, plans=plans, **said) for name in "ab")
+    round_ = Round(cluster=Cluster(nodes=(Node(id="n0", gpus=4, cpus=8.0),)), jobs=jobs)
+    then = after(round_, solve_round(round_, policy).decision)
+    assert [job.state for job in then.jobs] == ["running", "running"]
+
+
 def test_what_a_plan_does_not_say_goes_with_its_gpus() -> None:
     plans = (Plan(name="cpu", gpus=0, cpus=2.0, throughput=1.0), Plan(name="gpu", gpus=2, throughput=2.0))
     made(running("a", {"n0": 0}, 0, plans=plans, plan="cpu", memory_gib=16.0), cpus=4.0, memory_gib=1.0)
