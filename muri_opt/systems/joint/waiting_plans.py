@@ -46,32 +46,38 @@ class _Told:
         return Waiting(job=one.id, reason=reason, detail=detail, remedy=remedy)
 
     def _binding(self, at: int) -> tuple[WaitingReason, str, str]:
+        """Return the first rule that binds, and all of them in words."""
         shapes, free, tenant = self._models.plans_of(self._jobs[at]).shapes, self._free[at], self._tenant[at]
         possible = [
-            (shape.gpus, now) for shape, ever, now in zip(shapes, self._ever[at], self._now[at], strict=True) if ever
+            (shape, now) for shape, ever, now in zip(shapes, self._ever[at], self._now[at], strict=True) if ever
         ]
         if not possible:
             detail, remedy = "none of its plans fits the empty cluster", "give it smaller plans, or enlarge the cluster"
             return WaitingReason.CAPACITY, detail, remedy
-        fewest = min([gpus for gpus, _ in possible])
-        said = f"its plans need {gpus_text(fewest)} or more"
-        open_to = [now for gpus, now in possible if self._left.has_quota(tenant, gpus)]
-        if not open_to:
+        fewest, nodes = min([(shape.gpus, len(shape.parts)) for shape, _ in possible])
+        said, reasons, remedies = [f"its plans need {gpus_text(fewest)} or more"], list[WaitingReason](), list[str]()
+        able = [now for shape, now in possible if self._left.has_quota(tenant, shape.gpus)]
+        if not able:
             line = self._left.line(self._jobs[at])
-            short = short_tenants(self._round, line, self._left.quota, fewest).values()
-            remedies = quota_remedies(self._round, self._left, self._jobs[at], fewest)
-            return WaitingReason.QUOTA, "; ".join((said, *short)), " and ".join(remedies)
+            said += short_tenants(self._round, line, self._left.quota, fewest).values()
+            remedies += quota_remedies(self._round, self._left, self._jobs[at], fewest)
+            reasons.append(WaitingReason.QUOTA)
+            able = [now for _, now in possible]  # with a larger quota
         if fewest > free:
-            remedy = f"free {gpus_text(fewest - free)} more"
-            return WaitingReason.CAPACITY, f"{said}; {free} are free where it may start", remedy
-        if not any(open_to):
+            said.append(f"{free} are free where it may start")
+            on = f", on {nodes} nodes in all" if nodes > 1 else ""
+            lacks = fewest - free
+            remedies.append(f"free {lacks} more GPU{'s' * (lacks != 1)} where it may start{on}")
+            reasons.append(WaitingReason.CAPACITY)
+        elif not any(able):
             needs_more = any(part.milli or part.mib for shape in shapes for part in shape.parts)
             besides = ", each with its CPUs and memory" if needs_more else ""
-            detail = f"{said}; {free} are free where it may start, but no plan finds room for all its parts{besides}"
-            remedy = f"free GPUs{' with the CPUs and memory' * needs_more} that the parts of a plan can use"
-            return WaitingReason.FRAGMENTATION, detail, remedy
-        detail = f"{said}, {KEPT_FREE}"
-        return WaitingReason.PRIORITY, detail, DECIDE_AGAIN
+            said.append(f"{free} are free where it may start, but no plan finds room for all its parts{besides}")
+            remedies.append(f"free GPUs{' with the CPUs and memory' * needs_more} that the parts of a plan can use")
+            reasons.append(WaitingReason.FRAGMENTATION)
+        if not reasons:
+            return WaitingReason.PRIORITY, f"{said[0]}, {KEPT_FREE}", DECIDE_AGAIN
+        return reasons[0], "; ".join(said), " and ".join(remedies)
 
 
 def occupy(left: Leftover, group: Placed) -> None:
