@@ -31,8 +31,8 @@ def changed(round_: Round, decision: Decision, job_id: str, change: Change) -> R
     """Return the round after the decision and one change, with no other job waiting than the one it is for.
 
     Jobs to preempt are gone, jobs to move are where they are moved to, the time to wait has passed, and the node to add
-    is there, as is the further quota of its tenant and of all above it. Where it matters, a node that is added is like
-    one where the job may start.
+    is there, as is the further quota of its tenant and of all above it. A node that is added is like the others of its
+    rack, or where it matters like one where the job may start.
     """
     then = after(round_, decision)
     for other in (*change.preempt, *change.move):
@@ -66,8 +66,10 @@ def _added(round_: Round, waits: Job, change: Change) -> Node:
         for like in (node for node in able if change.like in (None, node.id)):
             unit = (None, None) if waits.within is None else (like.rack, like.levels)
             return Node(id=name, gpus=gpus, rack=unit[0], gpu_type=like.gpu_type, levels=unit[1], labels=like.labels)
-    beside = (node.levels for node in round_.cluster.nodes if node.rack == rack is not None)
-    return Node(id=name, gpus=gpus, rack=rack, levels=next(beside, None))
+    beside = next((node for node in round_.cluster.nodes if node.rack == rack is not None), None)
+    if beside is None:
+        return Node(id=name, gpus=gpus, rack=rack)
+    return Node(id=name, gpus=gpus, rack=rack, gpu_type=beside.gpu_type, levels=beside.levels, labels=beside.labels)
 
 
 def _then(job: Job, assignment: Assignment | None) -> Job:

@@ -48,6 +48,13 @@ def test_an_added_node_is_in_the_units_of_its_rack() -> None:
         assert (then.cluster.nodes[-1].rack, then.cluster.nodes[-1].levels) == (rack, levels)
 
 
+def test_an_added_node_is_of_the_type_of_its_rack() -> None:
+    typed = tuple(Node(id=f"n{k}", gpus=2, rack="r0", gpu_type="a100", labels=("fast",)) for k in range(2))
+    round_ = Round(cluster=Cluster(nodes=typed), jobs=(Job(id="a", gpus=6),))
+    further = changed(round_, Decision(), "a", Change(add_gpus=2, rack="r0", gpus=2)).cluster.nodes[-1]
+    assert (further.gpu_type, further.labels) == ("a100", ("fast",))
+
+
 @given(rounds())
 @settings(max_examples=50)
 def test_the_round_after_is_a_round_that_reads_back_equal(round_: Round) -> None:

@@ -74,7 +74,8 @@ def further_nodes(text: str, cluster: Cluster) -> tuple[Node, ...]:
     """Return the nodes that a text such as ``2xa100:8`` asks for, beside those of a cluster.
 
     CPUs, memory and labels are those of the first node of the cluster of this type and size; if there is none, CPUs
-    and memory are without limit. They are in no rack.
+    and memory are without limit, and where all nodes are of one type they are of that, unless another is said. They are
+    in no rack.
 
     >>> cluster = Cluster(nodes=(Node(id="n0", gpus=8, cpus=96),))
     >>> [(node.id, node.cpus) for node in further_nodes("2x8", cluster)]
@@ -85,7 +86,9 @@ def further_nodes(text: str, cluster: Cluster) -> tuple[Node, ...]:
         raise InputError("add_nodes", shown(text), f"{_NODES_ALLOWED}; at most {MOST_ADDED:,} nodes")
     kind, gpus = found["type"], int(found["gpus"])
     alike = (node for node in cluster.nodes if node.gpus == gpus and kind in (None, node.gpu_type))
-    like = next(alike, Node(id="like", gpus=gpus, gpu_type=kind))
+    types = {node.gpu_type for node in cluster.nodes}
+    only = next(iter(types)) if len(types) == 1 else None
+    like = next(alike, Node(id="like", gpus=gpus, gpu_type=kind or only))
     names = (f"added-{place}" for place in range(int(found["count"]) + len(cluster.nodes)))
     free = [name for name in names if name not in cluster.node_index]
     more = {"rack": None, "levels": None, "state": "up", "available_until": None}

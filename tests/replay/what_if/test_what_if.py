@@ -61,6 +61,8 @@ def test_further_nodes_are_like_those_there_are() -> None:
     assert (one, two.id) == (Node(id="added-0", gpus=4, gpu_type="a100", cpus=32), "added-1")
     assert further_nodes("1x8", ROUND.cluster) == (Node(id="added-0", gpus=8, gpu_type="v100"),)
     assert further_nodes("1xh100:16", ROUND.cluster) == (Node(id="added-0", gpus=16, gpu_type="h100"),)
+    alike = Cluster(nodes=(Node(id="n0", gpus=2, gpu_type="a100"),))
+    assert further_nodes("1x6", alike) == (Node(id="added-0", gpus=6, gpu_type="a100"),)
     for text in ("8", "0x8", "2xa100", "99999x8", "2x-1", "x8", "2x8:"):
         with pytest.raises(InputError, match="as 2x8, or with their type, as 2xa100:8"):
             further_nodes(text, ROUND.cluster)
