@@ -9,12 +9,12 @@ import pytest
 from msgspec.structs import replace
 
 from muri_opt import Cluster, Round, Tenant, policy_from
-from muri_opt.systems.joint.capacity_charges import Capacities
-from muri_opt.systems.joint.models import models_of
-from muri_opt.systems.joint.offers import Offers
+from muri_opt.systems.joint.groups.offers import Offers
+from muri_opt.systems.joint.jobs.models import models_of
+from muri_opt.systems.joint.jobs.worth import worth_of
+from muri_opt.systems.joint.limits.capacity_charges import Capacities
+from muri_opt.systems.joint.limits.search_terms import Terms
 from muri_opt.systems.joint.rules import JointRules
-from muri_opt.systems.joint.search_terms import Terms
-from muri_opt.systems.joint.worth import worth_of
 
 TENANTS = 5
 
@@ -82,5 +82,5 @@ def ask_no_prices(monkeypatch: pytest.MonkeyPatch) -> None:
         enough = Capacities.of_gpus(gpus, len(offers.kind))
         return Terms(charge=np.zeros(len(offers.kind)), limits=enough, members=offers.most_jobs)
 
-    monkeypatch.setattr("muri_opt.systems.joint.quota_search.terms_of", free)
-    monkeypatch.setattr("muri_opt.systems.joint.quota_search.within", lambda *_: True)
+    monkeypatch.setattr("muri_opt.systems.joint.search.quota_search.terms_of", free)
+    monkeypatch.setattr("muri_opt.systems.joint.search.quota_search.within", lambda *_: True)

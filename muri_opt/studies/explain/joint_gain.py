@@ -18,8 +18,8 @@ from muri_opt.modelling import Model
 from muri_opt.rounds import Budget, Decision, Limits, Reason, Round
 from muri_opt.solve.solvers import FIRST_BACKEND, backend_named
 from muri_opt.systems import Policy, admit, policy_from, unit_of
-from muri_opt.systems.joint.program import JointFormulation
-from muri_opt.systems.joint.program_columns import JointColumns, Key
+from muri_opt.systems.joint.program.columns import JointColumns, Key
+from muri_opt.systems.joint.program.formulation import JointFormulation
 from muri_opt.systems.joint.rules import JointRules
 
 KINDS: Final = {

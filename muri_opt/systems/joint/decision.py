@@ -13,11 +13,11 @@ from muri_opt.systems.capacity import Placed, group_decision
 from muri_opt.systems.capacity.decision import left_by
 from muri_opt.systems.capacity.free_capacity import Entries
 from muri_opt.systems.capacity.shares import flat
-from muri_opt.systems.joint.group_value import Group, Place, timed_groups
-from muri_opt.systems.joint.job_model import PER_SECOND
-from muri_opt.systems.joint.models import Models
+from muri_opt.systems.joint.jobs.group_value import Group, Place, timed_groups
+from muri_opt.systems.joint.jobs.job_model import PER_SECOND
+from muri_opt.systems.joint.jobs.models import Models
+from muri_opt.systems.joint.nodes.waiting_plans import why_plans_wait
 from muri_opt.systems.joint.rules import JointRules
-from muri_opt.systems.joint.waiting_plans import why_plans_wait
 
 
 def joint_decision(round_: Round, models: Models, rules: JointRules, placed: Mapping[Group, Place]) -> Decision:

@@ -10,7 +10,7 @@ from muri_opt.errors import InputError
 from muri_opt.rounds import Job
 from muri_opt.rounds.quantities import MAX_SECONDS
 from muri_opt.systems.history import JobHistory
-from muri_opt.systems.joint.expected_service import MOST_SAMPLES
+from muri_opt.systems.joint.jobs.expected_service import MOST_SAMPLES
 from muri_opt.systems.joint.policy import JointPolicy
 from muri_opt.systems.joint.rules import NO_SAMPLES
 from muri_opt.systems.policy import Allowed, Policy, Span

@@ -9,11 +9,11 @@ from muri_opt.systems.capacity import Leftover, Placed, held_gpus
 from muri_opt.systems.capacity.decision import assignments_of
 from muri_opt.systems.capacity.set_apart import Groups
 from muri_opt.systems.joint.decision import timed_placed
-from muri_opt.systems.joint.group_value import Group, Place
-from muri_opt.systems.joint.models import Models
+from muri_opt.systems.joint.jobs.group_value import Group, Place
+from muri_opt.systems.joint.jobs.models import Models
+from muri_opt.systems.joint.nodes.state import home_of
+from muri_opt.systems.joint.nodes.waiting_plans import occupy
 from muri_opt.systems.joint.rules import JointRules
-from muri_opt.systems.joint.state import home_of
-from muri_opt.systems.joint.waiting_plans import occupy
 
 
 def kept_as_they_are(

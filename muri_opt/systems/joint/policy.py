@@ -18,16 +18,16 @@ from muri_opt.rounds.freed_memory import keep_freed_memory
 from muri_opt.rounds.quantities import MAX_SECONDS
 from muri_opt.systems.capacity.set_apart import Groups, SetApart, set_apart
 from muri_opt.systems.gangs.gpu_seconds import GpuSecondsList
-from muri_opt.systems.joint.by_priority import deciding
 from muri_opt.systems.joint.decision import joint_decision
-from muri_opt.systems.joint.group_value import Group, Place
+from muri_opt.systems.joint.groups.offers import Offers
+from muri_opt.systems.joint.groups.sizes import best_sizes
+from muri_opt.systems.joint.jobs.group_value import Group, Place
+from muri_opt.systems.joint.jobs.models import models_of
+from muri_opt.systems.joint.jobs.worth import worth_of
 from muri_opt.systems.joint.kept import kept_as_they_are, kept_assignments
-from muri_opt.systems.joint.models import models_of
-from muri_opt.systems.joint.offers import Offers
+from muri_opt.systems.joint.nodes.state import Case, home_of
 from muri_opt.systems.joint.rules import NO_SAMPLES, POWERS, USUAL, JointRules
-from muri_opt.systems.joint.sizes import best_sizes
-from muri_opt.systems.joint.state import Case, home_of
-from muri_opt.systems.joint.worth import worth_of
+from muri_opt.systems.joint.search.by_priority import deciding
 from muri_opt.systems.policy import Allowed, Policy, Rules, Span
 
 _SAID_WITH: Final[Mapping[str, frozenset[str]]] = {

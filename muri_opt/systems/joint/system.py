@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 def program(rules: Rules) -> Formulation:
     """Return the program of the joint round under the rules."""
-    from muri_opt.systems.joint.program import JointFormulation
+    from muri_opt.systems.joint.program.formulation import JointFormulation
     from muri_opt.systems.joint.rules import JointRules
 
     return JointFormulation(rules=JointRules.of({key: value for key, value in rules.items() if key != "chapter"}))

@@ -11,15 +11,15 @@ from joint_rounds import large_joint_round, mixed_joint_round
 
 from muri_opt import InputError, Round, policy_from
 from muri_opt.rounds.amounts import UNLIMITED
-from muri_opt.systems.joint.by_priority import decided
-from muri_opt.systems.joint.group_value import Group, Place
-from muri_opt.systems.joint.jobs_with_room import JobsWithRoom
-from muri_opt.systems.joint.models import models_of
-from muri_opt.systems.joint.places import free_beside, place_in_turn
-from muri_opt.systems.joint.regions import Regions
+from muri_opt.systems.joint.jobs.group_value import Group, Place
+from muri_opt.systems.joint.jobs.models import models_of
+from muri_opt.systems.joint.jobs.worth import worth_of
+from muri_opt.systems.joint.nodes.places import free_beside, place_in_turn
+from muri_opt.systems.joint.nodes.regions import Regions
+from muri_opt.systems.joint.nodes.state import Case
 from muri_opt.systems.joint.rules import JointRules
-from muri_opt.systems.joint.state import Case
-from muri_opt.systems.joint.worth import worth_of
+from muri_opt.systems.joint.search.by_priority import decided
+from muri_opt.systems.joint.search.jobs_with_room import JobsWithRoom
 
 
 def case_of(round_: Round) -> Case:

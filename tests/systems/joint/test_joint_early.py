@@ -15,9 +15,9 @@ from msgspec.structs import replace
 
 from muri_opt import InputError, Limits, Round, policy_from
 from muri_opt.rounds import Budget, after
-from muri_opt.systems.joint import by_priority
-from muri_opt.systems.joint.offers import Offers
-from muri_opt.systems.joint.partners import Blocks
+from muri_opt.systems.joint.groups.offers import Offers
+from muri_opt.systems.joint.groups.partners import Blocks
+from muri_opt.systems.joint.search import by_priority
 from muri_opt.verify import broken_rules, chapter_of, decision_value
 
 AT_ONCE = Limits(seconds=1e-9)

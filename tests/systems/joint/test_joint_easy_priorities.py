@@ -10,9 +10,9 @@ from msgspec.structs import replace
 
 from muri_opt import Limits, policy_from
 from muri_opt.rounds.budget import Budget
-from muri_opt.systems.joint import easy_priorities
-from muri_opt.systems.joint.consumption import Consumption
-from muri_opt.systems.joint.easy_priorities import _Alone, _Demands
+from muri_opt.systems.joint.limits.consumption import Consumption
+from muri_opt.systems.joint.search import easy_priorities
+from muri_opt.systems.joint.search.easy_priorities import _Alone, _Demands
 
 JOBS = 40
 

@@ -10,7 +10,7 @@ from replay_watch import cluster_of, job
 
 from muri_opt import InputError, policy_from
 from muri_opt.replay import Workload, replay
-from muri_opt.systems.joint.expected_service import MOST_SAMPLES, expected_left
+from muri_opt.systems.joint.jobs.expected_service import MOST_SAMPLES, expected_left
 from muri_opt.systems.orders.gittins import GittinsIndex
 
 

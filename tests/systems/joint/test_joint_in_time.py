@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from muri_opt import Limits, Round, policy_from
 from muri_opt.rounds import Budget, after, changes
-from muri_opt.systems.joint import places
+from muri_opt.systems.joint.nodes import places
 from muri_opt.verify import broken_rules, decision_value
 
 OVER = Budget(limits=Limits(seconds=1e-9), began=0.0)

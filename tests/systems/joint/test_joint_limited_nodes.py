@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from muri_opt import Cluster, InputError, Job, Limits, Node, Reason, Round, policy_from, solve_round
 from muri_opt.solve.exact import optimise, relax
-from muri_opt.systems.joint import program_shares
+from muri_opt.systems.joint.program import node_shares
 from muri_opt.verify import broken_rules, chapter_of
 
 UNHURRIED = Limits(seconds=None)
@@ -74,7 +74,7 @@ def test_with_too_many_groups_and_nodes_cpus_are_counted_for_the_cluster(monkeyp
     round_ = limited_joint_round(16)
     program = formulation_of(policy_from("joint-l"))
     exact = program.build(round_)
-    monkeypatch.setattr(program_shares, "MOST_SHARES", 0)
+    monkeypatch.setattr(node_shares, "MOST_SHARES", 0)
     relaxed = program.build(replace(round_, now=round_.now + 1.0))
     assert [family.label for family in exact.columns] == ["x", "y"]
     assert [family.label for family in relaxed.columns] == ["x"]

@@ -11,11 +11,11 @@ from msgspec.structs import replace
 
 from muri_opt import Guarantee, Job, Plan, policy_from
 from muri_opt.errors import InputError
-from muri_opt.systems.joint.job_model import model_of
-from muri_opt.systems.joint.model_rows import numbers_of, row_of, rows_of
-from muri_opt.systems.joint.models import Models
-from muri_opt.systems.joint.plan_ways import ranked_plans
-from muri_opt.systems.joint.plans_at_once import plan_rows_of
+from muri_opt.systems.joint.jobs.job_model import model_of
+from muri_opt.systems.joint.jobs.model_rows import numbers_of, row_of, rows_of
+from muri_opt.systems.joint.jobs.models import Models
+from muri_opt.systems.joint.jobs.plan_ways import ranked_plans
+from muri_opt.systems.joint.jobs.plans_at_once import plan_rows_of
 from muri_opt.verify import broken_rules
 
 LONG = 2e9

@@ -9,12 +9,12 @@ import pytest
 from joint_rounds import large_joint_round
 
 from muri_opt import policy_from
-from muri_opt.systems.joint.models import models_of
-from muri_opt.systems.joint.offers import Offers
-from muri_opt.systems.joint.pair_reach import Reach
-from muri_opt.systems.joint.partners import Blocks, heaviest_first
+from muri_opt.systems.joint.groups.offers import Offers
+from muri_opt.systems.joint.groups.pair_reach import Reach
+from muri_opt.systems.joint.groups.partners import Blocks, heaviest_first
+from muri_opt.systems.joint.jobs.models import models_of
+from muri_opt.systems.joint.jobs.worth import worth_of
 from muri_opt.systems.joint.rules import JointRules
-from muri_opt.systems.joint.worth import worth_of
 
 JOBS, ROW = 300, 32
 

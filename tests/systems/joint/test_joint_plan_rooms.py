@@ -12,10 +12,10 @@ from benchmarks.what_binds import BINDING, bound_by
 from muri_opt import Cluster, Job, Node, Plan, Round, policy_from
 from muri_opt.rounds.free_capacity import FreeCapacity
 from muri_opt.systems.capacity.room_sets import RoomSets
-from muri_opt.systems.joint.models import Models, models_of
-from muri_opt.systems.joint.plan_rooms import plan_rooms
-from muri_opt.systems.joint.plans_in_turn import PlansInTurn
-from muri_opt.systems.joint.regions import Regions
+from muri_opt.systems.joint.jobs.models import Models, models_of
+from muri_opt.systems.joint.nodes.plan_rooms import plan_rooms
+from muri_opt.systems.joint.nodes.plans_in_turn import PlansInTurn
+from muri_opt.systems.joint.nodes.regions import Regions
 from muri_opt.systems.joint.rules import JointRules
 
 BOUND = ["nothing", *(one for one in BINDING if "labels" in one or "types" in one or "CPUs" in one)]

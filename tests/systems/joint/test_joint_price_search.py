@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from muri_opt.systems.joint.partners import heaviest_first
-from muri_opt.systems.joint.sizes import _fill, price_of
+from muri_opt.systems.joint.groups.partners import heaviest_first
+from muri_opt.systems.joint.groups.sizes import _fill, price_of
 
 
 def one_by_one(gain):

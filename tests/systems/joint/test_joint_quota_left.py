@@ -7,7 +7,7 @@ import pytest
 from muri_opt import Cluster, Job, Node, Round, Tenant
 from muri_opt.rounds.amounts import UNLIMITED
 from muri_opt.rounds.free_capacity import FreeCapacity
-from muri_opt.systems.joint.quota_left import QuotaLeft
+from muri_opt.systems.joint.nodes.quota_left import QuotaLeft
 
 KINDS = ("none", "flat", "parents", "borrowing")
 

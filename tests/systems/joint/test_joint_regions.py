@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from benchmarks.what_binds import bound_by
 from muri_opt import Cluster, Job, Node, Round, Within
-from muri_opt.systems.joint.regions import Regions
+from muri_opt.systems.joint.nodes.regions import Regions
 
 BINDING = ("racks, twelve labels asked for in many ways", "eight GPU types asked for in many ways", "two GPU types")
 

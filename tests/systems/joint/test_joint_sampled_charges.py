@@ -11,10 +11,10 @@ from joint_rounds import large_joint_round
 
 from muri_opt import Cluster, Job, Limits, Node, Round, Tenant, policy_from
 from muri_opt.rounds.budget import Budget
-from muri_opt.systems.joint.capacity_charges import Capacities, capacity_charges
-from muri_opt.systems.joint.consumption import Consumption
-from muri_opt.systems.joint.price_search import search
-from muri_opt.systems.joint.sampled_charges import sampled_charges
+from muri_opt.systems.joint.groups.price_search import search
+from muri_opt.systems.joint.limits.capacity_charges import Capacities, capacity_charges
+from muri_opt.systems.joint.limits.consumption import Consumption
+from muri_opt.systems.joint.limits.sampled_charges import sampled_charges
 from muri_opt.verify import broken_rules, decision_value
 
 JOBS, NODES = 600, 48
@@ -83,7 +83,7 @@ def test_the_first_answer_within_quotas_does_not_wait_for_better_ones(jobs, monk
         ended.append(found)
         return found
 
-    monkeypatch.setattr("muri_opt.systems.joint.quota_search.search", counted)
+    monkeypatch.setattr("muri_opt.systems.joint.search.quota_search.search", counted)
     first = one.decide_within(round_, 0, Budget(limits=Limits(seconds=1e-9)))
     assert len(ended) == 1
     assert not broken_rules(round_, one.rules, first)

@@ -13,12 +13,12 @@ from joint_rounds import large_joint_round
 from msgspec.structs import replace
 
 from muri_opt import Cluster, Job, Node, Round, policy_from
-from muri_opt.systems.joint.models import models_of
-from muri_opt.systems.joint.places import has_scarce_nodes, place_groups
-from muri_opt.systems.joint.price_search import rows_of_similar_periods, search
-from muri_opt.systems.joint.regions import Regions
+from muri_opt.systems.joint.groups.price_search import rows_of_similar_periods, search
+from muri_opt.systems.joint.jobs.models import models_of
+from muri_opt.systems.joint.jobs.worth import worth_of
+from muri_opt.systems.joint.nodes.places import has_scarce_nodes, place_groups
+from muri_opt.systems.joint.nodes.regions import Regions
 from muri_opt.systems.joint.rules import JointRules
-from muri_opt.systems.joint.worth import worth_of
 from muri_opt.verify import broken_rules
 
 

@@ -9,8 +9,8 @@ import pytest
 from joint_rounds import joint_round
 
 from muri_opt import Job
-from muri_opt.systems.joint.cyclic_period import best_order, least_pair_period, least_period
-from muri_opt.systems.joint.job_model import model_of
+from muri_opt.systems.joint.jobs.cyclic_period import best_order, least_pair_period, least_period
+from muri_opt.systems.joint.jobs.job_model import model_of
 from muri_opt.systems.muri import best_period
 
 

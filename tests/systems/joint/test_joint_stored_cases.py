@@ -21,7 +21,7 @@ from muri_opt.solve.exact import optimise
 from muri_opt.solve.solvers import backend_named
 from muri_opt.studies.library import load_round, read_best
 from muri_opt.studies.library.best import best_path
-from muri_opt.systems.joint.program_columns import JointColumns
+from muri_opt.systems.joint.program.columns import JointColumns
 from muri_opt.systems.orders import priority_order
 from muri_opt.verify import chapter_of
 

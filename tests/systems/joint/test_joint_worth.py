@@ -9,14 +9,14 @@ from joint_rounds import joint_round
 
 from muri_opt import Cluster, Job, Node, Round, policy_from
 from muri_opt.rounds import after
-from muri_opt.systems.joint import power_worth
-from muri_opt.systems.joint.by_priority import decided
 from muri_opt.systems.joint.decision import joint_decision
-from muri_opt.systems.joint.models import models_of
-from muri_opt.systems.joint.power_worth import hour_over
+from muri_opt.systems.joint.jobs import power_worth
+from muri_opt.systems.joint.jobs.models import models_of
+from muri_opt.systems.joint.jobs.power_worth import hour_over
+from muri_opt.systems.joint.jobs.worth import worth_of
+from muri_opt.systems.joint.nodes.state import Case, State
 from muri_opt.systems.joint.rules import POWERS, JointRules
-from muri_opt.systems.joint.state import Case, State
-from muri_opt.systems.joint.worth import worth_of
+from muri_opt.systems.joint.search.by_priority import decided
 from muri_opt.verify.joint.rules import Joint
 from muri_opt.verify.joint.value import workers_of
 

@@ -1,0 +1,118 @@
+"""What work is worth: the price of doing it at the job's own end, in whole numbers.
+
+p_j = min over g of (1 + lambda_j g) / s_j(g), where lambda_j = kappa x (jobs with more service left) / GPUs. Here it is
+kept as a whole number P_j = min over g of (D G + K N_j g) x period_j(g), with kappa = K / D: the work of one iteration,
+in nanoseconds of D x G GPUs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from math import floor
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from muri_opt.rounds import Job, Round
+from muri_opt.rounds.memoise import recalled
+from muri_opt.rounds.quantities import MILLISECONDS_PER_SECOND, microseconds
+from muri_opt.systems.completion import CHANCES, Behind, least_cost, service_attained
+from muri_opt.systems.joint.jobs.expected_service import expected_left
+from muri_opt.systems.joint.jobs.job_model import PER_SECOND
+from muri_opt.systems.joint.jobs.models import Models
+from muri_opt.systems.joint.jobs.power_worth import hour_over
+from muri_opt.systems.joint.rules import JointRules
+
+SCALE = 1_000_000
+"""Values are in millionths of a job."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Worth:
+    """``new[j]`` is what an iteration of job j is worth if it does not run yet.
+
+    ``changed[j]`` is the same if it runs and has to restart first. ``work[j]`` is what it is worth if it starts, or
+    goes on as it is: where being stopped costs a restart, that is worth more, and being changed costs nothing beyond.
+
+    A group of period T nanoseconds adds ``SCALE`` x work / (``unit`` x T) for each of its jobs, rounded down.
+    """
+
+    new: NDArray[Any]
+    work: NDArray[Any]
+    changed: NDArray[Any]
+    unit: int
+
+    def as_if_nothing_ran(self) -> Worth:
+        """Return what work is worth where everybody has yet to start."""
+        return Worth(new=self.new, work=self.new, changed=self.new, unit=self.unit)
+
+    def if_these_run(self, runs: Iterable[int], jobs: tuple[Job, ...], rules: JointRules) -> Worth:
+        """Return what work is worth where some of the jobs run, by their places, and no others."""
+        those = [*runs] if rules.pay else []
+        if not those:
+            return self.as_if_nothing_ran()
+        work, changed, new = self.new.copy(), self.new.copy(), self.new.tolist()
+        whole, restarts = rules.horizon, restarts_in(rules.horizon, jobs)
+        for place in those:
+            each, lost = new[place], restarts[place]
+            if rules.stops:
+                work[place] = each * (whole + lost) // whole
+            else:
+                changed[place] = each * (whole - lost) // whole
+        return Worth(new=self.new, work=work, changed=changed, unit=self.unit)
+
+
+@recalled
+def restarts_in(horizon: int, jobs: tuple[Job, ...]) -> list[int]:
+    """Return the microseconds that a restart of each job takes out of a horizon, at least one."""
+    said = [job.restart_seconds or 0.0 for job in jobs]
+    known = {seconds: min(max(1, microseconds(seconds)), horizon) for seconds in set(said)}
+    return [known[seconds] for seconds in said]
+
+
+@recalled
+def worth_of(round_: Round, models: Models, rules: JointRules) -> Worth:
+    """Return what the work of every job of the round is worth."""
+    gpus, kappa = round_.cluster.total_gpus, rules.kappa
+    parts = CHANCES if rules.chance else 1
+    unit, service = max(1, gpus * kappa.denominator * parts), service_left(round_, models, rules)
+    if rules.power is None:
+        counts = models.counts
+        period = models.period.take(models.kind, axis=0).take(counts, axis=1)
+        behind = Behind.guessed(round_.jobs, service) if rules.chance else Behind.known(service)
+        new = least_cost(period, counts, behind.each, gpus * kappa.denominator * parts, kappa.numerator)
+    else:
+        new = _by_power(models, service, rules.power, unit, rules.known)
+    runs = (place for place, job in enumerate(round_.jobs) if job.state == "running")
+    return Worth(new=new, work=new, changed=new, unit=unit).if_these_run(runs, round_.jobs, rules)
+
+
+def _by_power(models: Models, service: list[int], power: Fraction, unit: int, known: bool) -> NDArray[Any]:
+    """Return what iterations are worth if a GPU second is one over the service left, or had, to a power.
+
+    An hour left counts as one. A job that can have no GPUs of the cluster is worth nothing.
+    """
+    second = PER_SECOND if known else MILLISECONDS_PER_SECOND
+    each = [time * gpus for time, gpus in zip(models.first.tolist(), models.least.tolist(), strict=True)]
+    able = models.period.max(axis=1, initial=0)
+    found = [
+        floor(each[kind] * hour_over(amount, second, power)) * unit if able[kind] else 0
+        for kind, amount in zip(models.kind.tolist(), service, strict=True)
+    ]
+    return np.array(found, dtype=np.int64 if max(found, default=0) < 1 << 62 else object)
+
+
+def service_left(round_: Round, models: Models, rules: JointRules) -> list[int]:
+    """Return by what jobs are ranked: nanoseconds of one GPU that they still need, or what they have attained.
+
+    An elastic job counts the time that it needs on one GPU, one with plans that by its fastest plan with the fewest
+    GPUs, and any other its time on the GPUs it asks for, each times those GPUs.
+    Lengths unknown, a job is expected to take as long again as it has had, or what jobs that ended say.
+    """
+    if not rules.known:
+        return expected_left(service_attained(round_.jobs), rules.samples)
+    each = [time * gpus for time, gpus in zip(models.first.tolist(), models.least.tolist(), strict=True)]
+    return [(job.remaining_iterations or 0) * each[kind] for job, kind in zip(round_.jobs, models.kinds, strict=True)]

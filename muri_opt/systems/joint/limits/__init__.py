@@ -1,0 +1,1 @@
+"""What quotas, CPUs and memory cost where they are scarce."""

@@ -1,0 +1,1 @@
+"""Where groups of a joint round run or could run, and why jobs with plans find no room."""

@@ -1,0 +1,268 @@
+"""Prices of a GPU and of every job that bound a joint round of any size, by column generation over classes of jobs.
+
+The linear program over all groups is solved for jobs of the same model, those of similar worth together: columns are
+priced for all groups of models at once, and never listed. Then every job has as its price what it could gain at most in
+any group, model by model, so that no group of jobs is worth more than its jobs and GPUs cost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from math import ceil
+from typing import NamedTuple
+
+import numpy as np
+
+from muri_opt.rounds import Budget, LinearDuals, Round
+from muri_opt.rounds.amounts import Ints
+from muri_opt.systems.joint.groups.offers import Offers
+from muri_opt.systems.joint.jobs.job_model import Floats
+from muri_opt.systems.joint.jobs.worth import SCALE
+from muri_opt.systems.joint.program.alike import Alike
+
+_BANDS = 4
+"""Bands of worth among the jobs of a class."""
+_TURNS = 40
+"""How often columns are taken up at most."""
+_NEW = 300
+"""Columns that are taken up in a turn."""
+_CLOSE = 2e-3
+"""Columns that are worth less than this part of the largest price are not taken up."""
+_ROUNDING = 1e-6
+"""By how much a number of groups may be off a whole one."""
+_AT_ONCE = 1_000_000
+"""Numbers that are compared together."""
+_WORK = 2e-6
+"""Units of work of a column of the program, each time it is solved."""
+
+
+class Priced(NamedTuple):
+    """Prices of a round, and the groups of jobs that the program over classes asks for, in rows by their number."""
+
+    duals: LinearDuals
+    groups: list[Ints]
+
+
+def class_prices(round_: Round, offers: Offers, budget: Budget) -> Priced | None:
+    """Return prices of a GPU and of every job, with the classes that show that they are enough.
+
+    ``None`` where there are too many groups of models to look at.
+    """
+    alike = Alike.read(offers)
+    if alike is None:
+        return None
+    master = Master.of(offers, alike, round_.cluster.total_gpus)
+    price, bands = master.solved(budget)
+    job = _job_prices(offers, alike, master, price, bands)
+    duals = LinearDuals(
+        denominator=1,
+        multipliers={
+            "gpus": (ceil(price * SCALE),),
+            "once": tuple(ceil(each * SCALE) for each in job.tolist()),
+            "alike": tuple((alike.of + 1).tolist()),
+        },
+    )
+    return Priced(duals=duals, groups=master.groups())
+
+
+@dataclass(kw_only=True, eq=False)
+class Master:
+    """The program over the known columns: bands of worth in each class, a row each, and a row for the GPUs."""
+
+    offers: Offers
+    alike: Alike
+    gpus: int
+    band: Ints
+    """Of each job."""
+    number: Ints
+    """Jobs of each band."""
+    work: Floats
+    """Worth of an iteration of each band, as a mean."""
+    inside: list[Ints]
+    """Bands of each class."""
+    entries: list[tuple[Ints, float, float]] = field(default_factory=list)
+    """Bands of the members, value, GPUs of each column."""
+    amounts: Floats = field(default_factory=lambda: np.zeros(0))
+    """How often the program takes each column."""
+
+    @classmethod
+    def of(cls, offers: Offers, alike: Alike, gpus: int) -> Master:
+        """Return the program with all columns of one job."""
+        keys = np.where(alike.of >= 0, alike.of, alike.of.max(initial=-1) + 1 + offers.kind)
+        band = np.zeros(len(keys), dtype=np.int64)
+        inside: list[Ints] = [np.zeros(0, dtype=np.int64)] * (int(alike.of.max(initial=-1)) + 1)
+        first = 0
+        for key in np.unique(keys).tolist():
+            jobs = np.flatnonzero(keys == key)
+            line = jobs[np.argsort(offers.work[jobs], kind="stable")]
+            parts = min(_BANDS, len(jobs))
+            band[line] = first + np.arange(len(jobs)) * parts // len(jobs)
+            if key < len(inside):
+                inside[key] = np.arange(first, first + parts)
+            first += parts
+        number = np.bincount(band, minlength=first)
+        work = np.bincount(band, weights=offers.work, minlength=first) / number
+        found = cls(offers=offers, alike=alike, gpus=gpus, band=band, number=number, work=work, inside=inside)
+        found._take_alone()
+        return found
+
+    def _take_alone(self) -> None:
+        """Take up the columns of one job: in a band of several models the fastest counts."""
+        rate = np.zeros((len(self.number), len(self.offers.counts)))
+        np.maximum.at(rate, self.band, self.offers.rate[self.offers.kind])
+        for band, at in np.argwhere(rate > 0).tolist():
+            value = self.work[band] * rate[band, at]
+            self.entries.append((np.array([band]), value, float(self.offers.counts[at])))
+
+    def solved(self, budget: Budget) -> tuple[float, Floats]:
+        """Return the price of a GPU and of each band, when no column is worth more, or turns or budget are over."""
+        price, bands = self._solve()
+        for _ in range(_TURNS):
+            if budget.over() or not self._take_up(price, bands):
+                break
+            price, bands = self._solve()
+            budget.spend(_WORK * len(self.entries))
+        return price, bands
+
+    def _solve(self) -> tuple[float, Floats]:
+        from scipy.optimize import linprog
+        from scipy.sparse import csc_matrix
+
+        sizes = [len(members) for members, _, _ in self.entries]
+        column = np.repeat(np.arange(len(sizes)), sizes)
+        row = np.concatenate([members for members, _, _ in self.entries])
+        value = np.array([value for _, value, _ in self.entries])
+        use = np.array([gpus for _, _, gpus in self.entries])
+        rows, columns = len(self.number), len(sizes)
+        matrix = csc_matrix(
+            (
+                np.concatenate([np.ones(len(row)), use]),
+                (np.concatenate([row, np.full(columns, rows)]), np.concatenate([column, np.arange(columns)])),
+            ),
+            shape=(rows + 1, columns),
+        )
+        scale = max(1e-300, float(value.max()))
+        answer = linprog(-value / scale, A_ub=matrix, b_ub=np.append(self.number, self.gpus), method="highs-ds")
+        self.amounts = answer.x
+        duals = np.maximum(0.0, -answer.ineqlin.marginals) * scale
+        return float(duals[-1]), duals[:-1]
+
+    def _take_up(self, price: float, bands: Floats) -> int:
+        """Take up columns that are worth more than they cost; return how many."""
+        groups, offers = self.alike.groups, self.offers
+        if not len(groups):
+            return 0
+        profit = -price * np.broadcast_to(offers.counts, self.alike.rate.shape).astype(np.float64)
+        best = self.best_bands(bands)
+        for member in range(groups.shape[1]):
+            there = groups[:, member] >= 0
+            profit[there] += best(groups[there, member], self.alike.rate[there])[0]
+        profit[self.alike.rate <= 0] = -np.inf
+        at = profit.argmax(axis=1)
+        most = profit[np.arange(len(groups)), at]
+        line = np.argsort(-most, kind="stable")[:_NEW]
+        line = line[most[line] > _CLOSE * max(price, float(bands.max(initial=0.0)))]
+        for place in line.tolist():
+            members = groups[place][groups[place] >= 0]
+            rate = self.alike.rate[place, at[place]]
+            chosen = best(members, np.full((len(members), 1), rate))[1][:, 0]
+            value = float(self.work[chosen].sum() * rate)
+            self.entries.append((chosen, value, float(offers.counts[at[place]])))
+        return len(line)
+
+    def best_bands(self, bands: Floats) -> Callable[[Ints, Floats], tuple[Floats, Ints]]:
+        """Return a function that says what members of classes gain at most at some rates, and which bands do."""
+        width = max(len(some) for some in self.inside)
+        table = np.array([np.append(some, np.full(width - len(some), some[0])) for some in self.inside])
+
+        def best(classes: Ints, rate: Floats) -> tuple[Floats, Ints]:
+            own = table[classes]
+            gain = self.work[own[:, 0]][:, None] * rate - bands[own[:, 0]][:, None]
+            chosen = np.repeat(own[:, :1], rate.shape[1], axis=1)
+            for column in range(1, width):
+                other = self.work[own[:, column]][:, None] * rate - bands[own[:, column]][:, None]
+                better = other > gain
+                chosen = np.where(better, own[:, column, None], chosen)
+                gain = np.maximum(gain, other)
+            return gain, chosen
+
+        return best
+
+    def groups(self) -> list[Ints]:
+        """Return jobs in groups as the program takes them: whole ones first, then those with the largest part of one.
+
+        Where a band has no job left, another of its class gives one.
+        """
+        left = [
+            sorted(np.flatnonzero(self.band == one).tolist(), key=lambda job: self.offers.work[job])
+            for one in range(len(self.number))
+        ]
+        beside = {int(one): some.tolist() for some in self.inside for one in some}
+        whole = np.floor(self.amounts + _ROUNDING).astype(np.int64)
+        part = self.amounts - whole
+        line = [(place, int(whole[place])) for place in np.flatnonzero(whole).tolist()]
+        line += [(place, 1) for place in np.argsort(-part, kind="stable").tolist() if part[place] > _ROUNDING]
+        found: dict[int, list[list[int]]] = {}
+        for place, times in line:
+            members = self.entries[place][0].tolist()
+            for _ in range(times):
+                group = self._taken(left, beside, members)
+                if group is not None and len(group) > 1:
+                    found.setdefault(len(group), []).append(group)
+        return [np.array(groups) for groups in found.values()]
+
+    def _taken(self, left: list[list[int]], beside: dict[int, list[int]], members: list[int]) -> list[int] | None:
+        """Take a job for each member, of its band or one near it in its class; ``None`` where there is none."""
+        taken: list[tuple[int, int]] = []
+        for member in members:
+            near = sorted(beside.get(member, [member]), key=lambda one: (abs(one - member), one))
+            source = next((one for one in near if left[one]), None)
+            if source is None:
+                for one, job in reversed(taken):
+                    left[one].append(job)
+                return None
+            taken.append((source, left[source].pop()))
+        return [job for _, job in taken]
+
+
+def _job_prices(offers: Offers, alike: Alike, master: Master, price: float, bands: Floats) -> Floats:
+    """Return what each job gains at most, alone or in any group, if the others of the group have their prices."""
+    counts = offers.counts.astype(np.float64)
+    jobs = np.arange(len(offers.kind))
+    found: Floats = np.maximum(0.0, (offers.alone(jobs) - price * counts).max(axis=1))
+    groups, rate = alike.groups, alike.rate
+    if not len(groups):
+        return found
+    best = master.best_bands(bands)
+    gain = np.zeros((*groups.shape, rate.shape[1]))
+    for member in range(groups.shape[1]):
+        there = groups[:, member] >= 0
+        gain[there, member] = best(groups[there, member], rate[there])[0]
+    able = rate > 0
+    for one in range(len(master.inside)):
+        mine = groups == one
+        rows = np.flatnonzero(mine.any(axis=1))
+        times = mine[rows].sum(axis=1)[:, None]
+        others = np.where(mine[rows][:, :, None], 0.0, gain[rows]).sum(axis=1)
+        allowed = (price * counts - others) / times
+        here = able[rows]
+        own = np.flatnonzero(alike.of == one)
+        slope, paid = rate[rows][here], allowed[here]
+        work = offers.work[own]
+        gains = _most(work, slope, paid)
+        found[own] = np.maximum(found[own], gains)
+        after = _most(slope, work, found[own])
+        spread = np.zeros(here.shape)
+        spread[here] = after
+        gain[rows] = np.where(mine[rows][:, :, None], spread[:, None, :], gain[rows])
+    return found
+
+
+def _most(work: Floats, slope: Floats, paid: Floats) -> Floats:
+    """Return the largest of work x slope - paid for each work."""
+    found = np.empty(len(work))
+    step = max(1, _AT_ONCE // len(slope))
+    for start in range(0, len(work), step):
+        found[start : start + step] = (work[start : start + step, None] * slope - paid).max(axis=1)
+    return found
