@@ -13,7 +13,7 @@ from muri_opt.rounds.free_capacity import FreeCapacity
 from muri_opt.systems.capacity.held_parts import Parts, held_parts
 from muri_opt.systems.capacity.room_sets import RoomSets
 
-Placed = dict[int, Parts]
+PartsOfJobs = dict[int, Parts]
 """Nodes and GPUs of each job that runs."""
 Worth = Callable[[Mapping[int, Parts]], int]
 """What nodes and GPUs of jobs are worth, less what is lost by changes."""
@@ -21,7 +21,7 @@ Worth = Callable[[Mapping[int, Parts]], int]
 
 def place_parts(
     round_: Round, shares: Ints, legal: Ints, *, by_node: bool = False, worth: Worth | None = None
-) -> Placed:
+) -> PartsOfJobs:
     """Return nodes and GPUs of every job that runs; ``legal`` are the GPU counts a share may have, ascending.
 
     Jobs whose share is the one they hold stay where they are, then the largest shares are placed first. If some share
@@ -44,7 +44,7 @@ def place_parts(
     return placed
 
 
-def parts_as_held(round_: Round, held: Ints, legal: Ints, *, by_node: bool = False) -> Placed | None:
+def parts_as_held(round_: Round, held: Ints, legal: Ints, *, by_node: bool = False) -> PartsOfJobs | None:
     """Return nodes and GPUs of the jobs that hold some as they are; ``None`` where they may not all go on so.
 
     ``held`` are the GPUs of each job, 0 if it does not run.
@@ -77,9 +77,9 @@ class _Placing:
         held = enumerate(held_parts(round_))
         self.held = {job: now for job, now in held if now is not None and (idle or self._shares[job])}
 
-    def place(self, stays: set[int], held: Mapping[int, Parts]) -> Placed:
+    def place(self, stays: set[int], held: Mapping[int, Parts]) -> PartsOfJobs:
         """Return the parts of all jobs: first of those that stay, then the largest; on what they hold if they can."""
-        quota, placed, shares = FreeCapacity(self._amounts), Placed(), self._shares
+        quota, placed, shares = FreeCapacity(self._amounts), PartsOfJobs(), self._shares
         given = [job for job, share in enumerate(shares) if share]
         given.sort(key=lambda job: (job not in stays, -shares[job], job))
         kept = [job for job in given if job in stays]
@@ -126,7 +126,7 @@ class _Placing:
         return max(1, gpus // self._size) if self._by_node else len(self._amounts.G)
 
     def _put(
-        self, placed: Placed, quota: FreeCapacity, rooms: RoomSets, job: int, gpus: int, now: Parts | None
+        self, placed: PartsOfJobs, quota: FreeCapacity, rooms: RoomSets, job: int, gpus: int, now: Parts | None
     ) -> bool:
         """Place a job with so many GPUs if it can be."""
         tenant, kind = self._tenant[job], self._kind[job]

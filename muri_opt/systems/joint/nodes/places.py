@@ -24,7 +24,7 @@ from muri_opt.systems.joint.nodes.plans_in_turn import PlansInTurn
 from muri_opt.systems.joint.nodes.quota_left import QuotaLeft
 from muri_opt.systems.joint.nodes.regions import Region, Regions
 
-Part = tuple[int, int]
+NodeGpus = tuple[int, int]
 """A node, and GPUs of it."""
 Wanted = tuple[tuple[int, int], tuple[Region, ...]]
 """Milli-CPUs and MiB with each GPU of a group, and where it may start."""
@@ -235,7 +235,7 @@ class _Placing:
         self._rooms.take_parts(shape.parts, nodes)
         self._take((job,), [(node, part.gpus) for node, part in zip(nodes, shape.parts, strict=True)], number)
 
-    def _fit(self, wanted: Wanted, size: int, here: Place | None) -> Sequence[Part] | None:
+    def _fit(self, wanted: Wanted, size: int, here: Place | None) -> Sequence[NodeGpus] | None:
         """Return GPUs of nodes: those it has if they are so many and free."""
         kind, regions = wanted
         if here is not None and here.gpus == size and self._rooms.holds(kind, here.parts):
@@ -264,7 +264,7 @@ class _Placing:
         """Return whether a job may have so many GPUs, if it may have at most so many by its quota."""
         return size <= most and self._quota.can_borrow((job,), size)
 
-    def _take(self, group: Group, parts: Sequence[Part], way: int | None) -> None:
+    def _take(self, group: Group, parts: Sequence[NodeGpus], way: int | None) -> None:
         self._count(group, Place(tuple(parts if len(parts) == 1 else sorted(parts)), way))
 
     def _count(self, group: Group, place: Place) -> None:

@@ -15,19 +15,19 @@ from muri_opt.systems.joint.groups.offers import Offers
 from muri_opt.systems.joint.nodes.state import Case, State
 from muri_opt.systems.joint.search.easy_priorities import EasyPriorities
 from muri_opt.systems.joint.search.jobs_with_room import JobsWithRoom
-from muri_opt.systems.joint.search.revision import Beside, Placed, revising
+from muri_opt.systems.joint.search.revision import Beside, Places, revising
 from muri_opt.systems.priority_levels import levels_of
 
 _FEW_SIZES = 24
 """Numbers of GPUs up to which a quick search looks at all of them."""
 
 
-def decided(case: Case, groups: list[Ints] | None = None) -> Placed:
+def decided(case: Case, groups: list[Ints] | None = None) -> Places:
     """Return GPUs of nodes of all groups that are to run; ``groups`` are those of another search, to begin with."""
     return last_of(deciding(case, groups))
 
 
-def deciding(case: Case, groups: list[Ints] | None = None, *, early: bool = False) -> Steps[Placed]:
+def deciding(case: Case, groups: list[Ints] | None = None, *, early: bool = False) -> Steps[Places]:
     """Yield the same, ever better; where jobs have priorities, all at once.
 
     An ``early`` answer is that of a quick search. What is returned in the end is the same with and without one, so that
@@ -51,7 +51,7 @@ def deciding(case: Case, groups: list[Ints] | None = None, *, early: bool = Fals
         try:
             placed = next(steps)
         except StopIteration as end:
-            found: Placed = end.value
+            found: Places = end.value
             return found
         if not early or state.value(placed) > reached:
             yield placed
@@ -63,19 +63,19 @@ def _offers(case: Case, *, few_sizes: bool) -> Offers:
     return Offers.of(case.round_, case.models, case.worth.as_if_nothing_ran(), case.rules, rough=rough)
 
 
-def _quickly(state: State, offers: Offers, level: Ints) -> tuple[Placed, bool]:
+def _quickly(state: State, offers: Offers, level: Ints) -> tuple[Places, bool]:
     """Return the first answer, and whether a search that is not quick would find the same."""
     if level.any():
         return _level_by_level(state, offers, level)
     return first_of(revising(state, offers, Beside.nothing()))
 
 
-def _level_by_level(state: State, offers: Offers, level: Ints) -> tuple[Placed, bool]:
+def _level_by_level(state: State, offers: Offers, level: Ints) -> tuple[Places, bool]:
     """Return what is to run of each level in turn, beside those before; of a quick search the first answer of each.
 
     The other says whether that it was quick made no difference.
     """
-    case, placed, is_last = state.case, Placed(), True
+    case, placed, is_last = state.case, Places(), True
     easy = EasyPriorities(case, offers) if case.quick and not state.runs.any() else None
     levels = np.split(np.argsort(level, kind="stable"), np.cumsum(np.bincount(level))[:-1])
     jobs = JobsWithRoom.of(case)

@@ -39,7 +39,7 @@ class _Order(Enum):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Searched:
+class SearchResult:
     """Groups on their nodes, and the search that led there with its charges of quotas."""
 
     state: State
@@ -91,7 +91,7 @@ class _Search:
                     limits = limits.and_of([float(has.sum(dtype=np.float64))], Consumption.of_one(need))
         return limits.beside(self.held) if self.kept else limits
 
-    def at(self, paid: Floats) -> Searched:
+    def at(self, paid: Floats) -> SearchResult:
         """Return what is found where each job pays so much for a GPU, and for CPUs and memory besides if they bind."""
         found = self._found(paid)
         first = self._better_placed(found, paid)
@@ -117,7 +117,7 @@ class _Search:
         """The terms on which jobs share."""
         return priced_together(self.lone_terms, self.offers, self.jobs)
 
-    def at_once(self) -> Steps[Searched]:
+    def at_once(self) -> Steps[SearchResult]:
         """Yield what is found at once on the terms that jobs alone tell.
 
         Where that asks for more than there is, another search is made at the prices that it tells, and the best is
@@ -145,7 +145,7 @@ class _Search:
             found.append(self._on(replace(terms, members=1)))
         return _best(*found)
 
-    def _on(self, terms: Terms, *, quick: bool = False) -> Searched:
+    def _on(self, terms: Terms, *, quick: bool = False) -> SearchResult:
         quick = quick or self.state.case.quick
         offers = terms.of(self.offers)
         found = search(offers, self.gpus, self.among, self.groups, dearer=terms.dearer, quick=quick)
@@ -155,17 +155,17 @@ class _Search:
         offers = replace(self.offers, charge=paid)
         return search(offers, self.gpus, self.among, self.groups, dearer=dearer)
 
-    def _placed(self, found: Found, paid: Floats, order: _Order = _Order.WORTH) -> Searched:
+    def _placed(self, found: Found, paid: Floats, order: _Order = _Order.WORTH) -> SearchResult:
         placed = placed_beside(self.state, self.kept, found, order)
-        return Searched(state=self.state, placed=placed, found=found, charge=paid)
+        return SearchResult(state=self.state, placed=placed, found=found, charge=paid)
 
-    def _better_placed(self, found: Found, paid: Floats) -> Searched:
+    def _better_placed(self, found: Found, paid: Floats) -> SearchResult:
         """Return groups placed in the best order where not all may find room."""
         orders = _Order if has_scarce_nodes(self.state.case.round_) else (_Order.WORTH,)
         return _best(*[self._placed(found, paid, order) for order in orders])
 
 
-def _best(*found: Searched) -> Searched:
+def _best(*found: SearchResult) -> SearchResult:
     """Return what is worth most, of equal ones the first; of one alone it is not worked out what it is worth."""
     return found[0] if len(found) == 1 else max(found, key=lambda one: one.value)
 
@@ -176,7 +176,7 @@ def searched(
     kept: Mapping[Group, Held],
     among: Ints | None = None,
     groups: list[Ints] | None = None,
-) -> Searched:
+) -> SearchResult:
     """Return the last of what is found by :func:`searching`; of a quick search the first."""
     steps = searching(state, offers, kept, among, groups)
     return first_of(steps)[0] if state.case.quick else last_of(steps)
@@ -188,7 +188,7 @@ def searching(
     kept: Mapping[Group, Held],
     among: Ints | None = None,
     groups: list[Ints] | None = None,
-) -> Steps[Searched]:
+) -> Steps[SearchResult]:
     """Yield the best placed groups that the price search finds beside those ``kept``, with charges of quotas.
 
     Where no tenant asks for more than its quota, that is the first search; else the best of several by bisection, and

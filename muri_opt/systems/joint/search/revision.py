@@ -27,7 +27,7 @@ from muri_opt.systems.joint.jobs.worth import SCALE
 from muri_opt.systems.joint.limits.quotas import within_quotas
 from muri_opt.systems.joint.nodes.home_room import within_room
 from muri_opt.systems.joint.nodes.state import State
-from muri_opt.systems.joint.search.quota_search import Searched, placed_beside, searched, searching
+from muri_opt.systems.joint.search.quota_search import SearchResult, placed_beside, searched, searching
 
 _LOOKS = 8
 _PARTS = (1.0, 0.5, 0.25)
@@ -38,7 +38,7 @@ _MANY = 400
 _PART_OF_VALUE = 100
 
 
-Placed = dict[Group, Place]
+Places = dict[Group, Place]
 """GPUs of nodes of all groups that are to run."""
 
 
@@ -55,7 +55,7 @@ class Beside:
         return cls(fixed={}, among=None)
 
 
-def revising(state: State, offers: Offers, beside: Beside, groups: list[Ints] | None = None) -> Steps[Placed]:
+def revising(state: State, offers: Offers, beside: Beside, groups: list[Ints] | None = None) -> Steps[Places]:
     """Yield GPUs of nodes of all groups that are to run, those that are fixed among them, ever better.
 
     ``groups`` are those of another search, to begin with.
@@ -72,7 +72,7 @@ def revising(state: State, offers: Offers, beside: Beside, groups: list[Ints] | 
     if many and int(state.runs.sum()) == sum(map(len, beside.fixed)):
         return anew.placed
     fresh = _FreshSearch.of(offers, anew, case.left_by_restart())
-    chosen: Placed = {}
+    chosen: Places = {}
     reached = -1
     for _ in range(_LOOKS):
         best, state = look.at_home, look.state
@@ -94,13 +94,13 @@ def revising(state: State, offers: Offers, beside: Beside, groups: list[Ints] | 
     return chosen
 
 
-def _each_placed(steps: Steps[Searched]) -> Generator[Placed, None, Searched]:
+def _each_placed(steps: Steps[SearchResult]) -> Generator[Places, None, SearchResult]:
     """Yield where what is found is placed, and return what is found last."""
     while True:
         try:
             yield next(steps).placed
         except StopIteration as end:
-            found: Searched = end.value
+            found: SearchResult = end.value
             return found
 
 
@@ -144,7 +144,7 @@ class _Look:
         return len(self.kept) - len(self.beside.fixed)
 
     @cached_property
-    def at_home(self) -> Placed:
+    def at_home(self) -> Places:
         """These groups alone."""
         homes = ((group, self.state.at_home(group, held)) for group, held in self.kept.items())
         return {group: home for group, home in homes if home is not None}
@@ -156,18 +156,18 @@ class _Look:
         return gpus == self.state.case.round_.cluster.total_gpus
 
     @cached_property
-    def filled(self) -> Placed:
+    def filled(self) -> Places:
         """These groups with all other jobs decided beside them."""
         return self.at_home if self.is_full else self.with_others(self.kept)
 
     @cached_property
-    def first(self) -> Placed:
+    def first(self) -> Places:
         """The better of both: where all stay, others only add to it."""
         if self.at_home.items() <= self.filled.items():
             return self.filled
         return max(self.filled, self.at_home, key=self.state.value)
 
-    def with_others(self, stays: dict[Group, Held]) -> Placed:
+    def with_others(self, stays: dict[Group, Held]) -> Places:
         """Return groups that stay, and all other jobs, or those among some, decided beside them."""
         free = np.ones(len(self.offers.kind), dtype=np.bool_)
         if self.beside.among is not None:
@@ -189,7 +189,7 @@ class _FreshSearch:
     charge: Floats
 
     @classmethod
-    def of(cls, offers: Offers, anew: Searched, left: Floats) -> _FreshSearch:
+    def of(cls, offers: Offers, anew: SearchResult, left: Floats) -> _FreshSearch:
         """Return what the search says: groups share the price of their GPUs as they share their value.
 
         A job that runs keeps the part ``left[j]`` of its value if it is changed.
@@ -215,7 +215,7 @@ def _times(offers: Offers, state: State, factor: Floats) -> Offers:
     return replace(offers, work=np.where(state.runs > 0, offers.work * factor, offers.work))
 
 
-def _others(look: _Look, fresh: _FreshSearch, anew: Searched, *, least: int) -> Iterator[tuple[Placed, bool]]:
+def _others(look: _Look, fresh: _FreshSearch, anew: SearchResult, *, least: int) -> Iterator[tuple[Places, bool]]:
     """Yield what else could run, and whether that changes what runs: all as if nothing ran; or some groups go on.
 
     The others are decided anew. Where all that they lack is less than ``least``, none is given up.
