@@ -19,8 +19,8 @@ from muri_opt.rounds.memoise import last_recalled
 from muri_opt.systems.muri.group_locations import GroupLocations, Location, group_locations
 from muri_opt.systems.muri.group_values import GroupRules
 from muri_opt.systems.muri.interleaving import slot_count
-from muri_opt.systems.muri.program_classes import ClassColumns
 from muri_opt.systems.muri.program_types import MOST_COLUMNS, GroupTypes, all_groups, check_number
+from muri_opt.systems.priority_digits import PriorityDigits
 
 MOST_FOR_CHANGES = 2_000
 """Groups up to which changes are counted after the value, too."""
@@ -60,7 +60,7 @@ class GroupColumns:
         return _valued(types, groups, types.gpus_of(groups), location, ())
 
     @property
-    def classes(self) -> ClassColumns:
+    def classes(self) -> PriorityDigits:
         """What groups are worth to all classes, of no more groups than there are jobs.
 
         Of equal values the one that changes the least counts: as a last class, which adds nothing to the value. A
@@ -71,7 +71,7 @@ class GroupColumns:
             cost = np.zeros_like(self.value)
             cost[self.placement >= 0] = self.types.kept.costs(self.types.restart)
             values, weights = (*values, cost), (*weights, 0)
-        return ClassColumns(values=values, weights=weights, most=len(self.types.type_of))
+        return PriorityDigits(values=values, weights=weights, most=len(self.types.type_of))
 
     @property
     def most(self) -> Ints:

@@ -23,7 +23,7 @@ from muri_opt.systems.joint.nodes.regions import Region, Regions
 from muri_opt.systems.joint.nodes.state import Case, State
 from muri_opt.systems.joint.program.node_shares import NodeShares
 from muri_opt.systems.joint.rules import JointRules
-from muri_opt.systems.muri.program_classes import ClassColumns
+from muri_opt.systems.priority_digits import PriorityDigits
 from muri_opt.systems.priority_levels import level_weights, levels_of
 
 MOST_COLUMNS = 200_000
@@ -72,9 +72,9 @@ class JointColumns:
         return _columns(round_, rules)
 
     @property
-    def classes(self) -> ClassColumns:
+    def classes(self) -> PriorityDigits:
         """The priorities, as they are held one after another."""
-        return ClassColumns(values=self.values, weights=self.weights, most=len(self.models))
+        return PriorityDigits(values=self.values, weights=self.weights, most=len(self.models))
 
     def place(self, column: int) -> Place | None:
         """Return where a column is, if it is at a spot."""

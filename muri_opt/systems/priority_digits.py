@@ -1,4 +1,4 @@
-"""Priorities in the chapter *grouping*: what groups are worth to one class after another, in numbers that stay small.
+"""Priorities in an exact program: what groups are worth to one of them after another, in numbers that stay small.
 
 What all groups are worth to a class is held while the next class is optimised. As one row that would have coefficients
 in the millions, at which solvers that compute in floating point err. So it is held by digits: it is at least
@@ -19,7 +19,7 @@ _DIGITS = 1000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class ClassColumns:
+class PriorityDigits:
     """``values[c]`` is what each group is worth to class c, ``weights[c]`` how often that counts.
 
     There are at most ``most`` groups. All classes but the last have columns h, l and k.
