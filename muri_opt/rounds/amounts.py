@@ -87,8 +87,11 @@ class Amounts:
 
         A node may have room for more than the jobs ask for: how much more is what makes one node tighter than another.
         """
-        needs = sum(int(self.c[job]) for job in jobs), sum(int(self.m[job]) for job in jobs)
-        return gpus_that_fit(needs, free_gpus, free_cpus, free_memory)
+        return gpus_that_fit(self.needs_of(jobs), free_gpus, free_cpus, free_memory)
+
+    def needs_of(self, jobs: Sequence[int]) -> tuple[int, int]:
+        """Return the milli-CPUs and MiB that all of some jobs take together with each GPU."""
+        return sum(int(self.c[job]) for job in jobs), sum(int(self.m[job]) for job in jobs)
 
 
 def gpus_that_fit(needs: tuple[int, int], free_gpus: Ints, free_cpus: Ints, free_memory: Ints) -> Ints:

@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from muri_opt.rounds import Cluster, Job, Node, Round, WaitingReason
@@ -71,6 +72,16 @@ class Room(NamedTuple):
             milli=None if self.milli is None else self.milli - milli,
             mebibytes=None if self.mebibytes is None else self.mebibytes - mebibytes,
         )
+
+
+def node_with(node: Node, room: Room) -> Node:
+    """Return a node that has so much."""
+    return replace(
+        node,
+        gpus=room.gpus,
+        cpus=None if room.milli is None else room.milli / 1000,
+        memory_gib=None if room.mebibytes is None else room.mebibytes / 1024,
+    )
 
 
 def times(sizes: Sizes, number: int) -> Sizes:

@@ -26,7 +26,7 @@ from muri_opt.rounds import (
     Waiting,
     WaitingReason,
 )
-from muri_opt.verify.amounts import Room, empty_rooms
+from muri_opt.verify.amounts import empty_rooms, node_with
 from muri_opt.verify.chapter import Amounts, Bound, Chapter
 from muri_opt.verify.demands import is_lost, kept_back
 from muri_opt.verify.feasibility import listing_breaches
@@ -208,12 +208,7 @@ def _rest_round(chapter: Chapter, kept: Sequence[Assignment]) -> Round:
     round_, held = chapter.round_, Counter[str]()
     rooms = dict(zip(round_.cluster.node_index, empty_rooms(round_), strict=True))
     for node, (gpus, milli, mebibytes) in chapter.taken(Decision(assignments=tuple(kept))):
-        room = rooms[node]
-        rooms[node] = Room(
-            gpus=room.gpus - gpus,
-            milli=None if room.milli is None else room.milli - milli,
-            mebibytes=None if room.mebibytes is None else room.mebibytes - mebibytes,
-        )
+        rooms[node] = rooms[node].less(gpus, milli, mebibytes)
     for assignment in kept:
         for name in assignment.jobs:
             job = chapter.jobs[name]
@@ -224,7 +219,7 @@ def _rest_round(chapter: Chapter, kept: Sequence[Assignment]) -> Round:
     cluster = replace(
         round_.cluster,
         nodes=tuple(
-            _node(node, rooms[node.id]) if node.state == "up" else _closed(node, round_.now)
+            node_with(node, rooms[node.id]) if node.state == "up" else _closed(node, round_.now)
             for node in round_.cluster.nodes
             if node.state == "up" or any(job.within is not None for job in round_.jobs)
         ),
@@ -239,15 +234,6 @@ def _plain(round_: Round, job: Job) -> Job:
     if is_lost(round_, job):
         asks |= {"state": "waiting", "placement": None}
     return replace(job, **asks)
-
-
-def _node(node: Node, room: Room) -> Node:
-    return replace(
-        node,
-        gpus=room.gpus,
-        cpus=None if room.milli is None else room.milli / 1000,
-        memory_gib=None if room.mebibytes is None else room.mebibytes / 1024,
-    )
 
 
 def _closed(node: Node, now: float) -> Node:

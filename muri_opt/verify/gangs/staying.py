@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from muri_opt.rounds import Decision, Job, Node, Round, Violation
 from muri_opt.rounds.memoise import recalled
-from muri_opt.verify.amounts import Room, empty_rooms, need_of
+from muri_opt.verify.amounts import Room, empty_rooms, need_of, node_with
 from muri_opt.verify.demands import starts_of
 from muri_opt.verify.gangs.rules import GangRules
 from muri_opt.verify.gangs.value import Kept, kept_jobs
@@ -63,12 +63,8 @@ def staying_breaches(decision: Decision, kept: Kept) -> Iterator[Violation]:
 
 
 def _node(node: Node, room: Room) -> Node:
-    return replace(
-        node,
-        gpus=0 if node.state == "down" else room.gpus,
-        cpus=None if room.milli is None else room.milli / 1000,
-        memory_gib=None if room.mebibytes is None else room.mebibytes / 1024,
-    )
+    """Return a node with what is left there; one that is down has no GPUs."""
+    return node_with(node, room._replace(gpus=0) if node.state == "down" else room)
 
 
 def _nowhere(job: Job) -> Job:

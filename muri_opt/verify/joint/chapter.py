@@ -30,12 +30,11 @@ from muri_opt.verify.feasibility import cpu_breaches, taken
 from muri_opt.verify.gangs.asked_reasons import asked_reasons
 from muri_opt.verify.joint.bounds import joint_bound
 from muri_opt.verify.joint.enumeration import enumerated_joint
-from muri_opt.verify.joint.plans import parts_of, plan_breaches, planned
+from muri_opt.verify.joint.plans import NANO, parts_of, plan_breaches, planned
 from muri_opt.verify.joint.reasons import joint_reasons, rooms_left
 from muri_opt.verify.joint.rules import SETTINGS, Joint
 from muri_opt.verify.joint.timed_groups import timed_groups
 from muri_opt.verify.joint.value import Workers, workers_of
-from muri_opt.verify.joint.ways import NANO
 from muri_opt.verify.muri.periods import Timed
 from muri_opt.verify.plans.plan_choices import is_for, types_of
 from muri_opt.verify.settings import Setting

@@ -17,9 +17,9 @@ from muri_opt.rounds.memoise import recalled
 from muri_opt.verify.amounts import micro, word_for
 from muri_opt.verify.completion import behind_guessed, behind_known
 from muri_opt.verify.joint.expected_service import ExpectedService
-from muri_opt.verify.joint.plans import PlanEntry, period_of, planned
+from muri_opt.verify.joint.plans import NANO, PlanEntry, period_of, planned
 from muri_opt.verify.joint.rules import Joint
-from muri_opt.verify.joint.ways import NANO, Ways, ways_of
+from muri_opt.verify.joint.ways import Ways, ways_of
 from muri_opt.verify.priorities import weights_of
 from muri_opt.verify.sharing_now import RunningJobs, running_jobs
 

@@ -13,10 +13,9 @@ from muri_opt.rounds import Job
 from muri_opt.rounds.kept_by_object import KeptByObject
 from muri_opt.verify.afs.curve import Curve, speeds_of
 from muri_opt.verify.amounts import micro, word_for
-from muri_opt.verify.joint.plans import PlanEntry, allowed_plans, fastest_by_gpus
+from muri_opt.verify.joint.plans import NANO, PlanEntry, allowed_plans, fastest_by_gpus
 from muri_opt.verify.joint.rules import Joint
 
-NANO: Final = 1_000_000_000
 Numbers = NDArray[Any]
 """Whole numbers: machine words, or of any size at a cost."""
 

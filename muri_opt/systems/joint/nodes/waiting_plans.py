@@ -84,7 +84,7 @@ def occupy(left: Leftover, group: Placed) -> None:
     """Take what a group has of its nodes and quotas."""
     used = group.share.nonzero()[0].tolist()
     size = int(group.share.sum())
-    cpus, memory = (sum(int(need[job]) for job in group.jobs) for need in (left.amounts.c, left.amounts.m))
+    cpus, memory = left.amounts.needs_of(group.jobs)
     takes = group.takes or [(int(group.share[node]) * cpus, int(group.share[node]) * memory) for node in used]
     for node, (milli, mib) in zip(used, takes, strict=True):
         left.occupy(node, int(group.share[node]), milli, mib)

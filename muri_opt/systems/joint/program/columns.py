@@ -87,7 +87,7 @@ class JointColumns:
         if key.way is not None:
             part_of = {part.gpus: part for part in self.models.ways_of(key.group[0])[key.way].parts}
             return [(node, *part_of[gpus]) for node, gpus in key.spot or ()]
-        cpus, memory = (sum(int(need[job]) for job in key.group) for need in (amounts.c, amounts.m))
+        cpus, memory = amounts.needs_of(key.group)
         return [(node, gpus, gpus * cpus, gpus * memory) for node, gpus in key.spot or ()]
 
 
@@ -133,7 +133,7 @@ def _amounts(round_: Round, models: Models, key: Key) -> tuple[int, int]:
         parts = models.ways_of(key.group[0])[key.way].parts
         return sum(part.milli for part in parts), sum(part.mib for part in parts)
     amounts = round_.amounts
-    cpus, memory = (sum(int(need[job]) for job in key.group) for need in (amounts.c, amounts.m))
+    cpus, memory = amounts.needs_of(key.group)
     return key.gpus * cpus, key.gpus * memory
 
 

@@ -55,7 +55,7 @@ class NodeShares:
         if sum(map(len, on)) > MOST_SHARES:
             on, pairs = [], {}
         of_key = [pairs.get((key.group, key.region), -1) if _is_in_region(key) else -1 for key in keys]
-        needs = [[sum(int(need[job]) for job in group) for need in (amounts.c, amounts.m)] for group, _ in pairs]
+        needs = [amounts.needs_of(group) for group, _ in pairs]
         cpus, memory = np.array(needs, dtype=np.int64).reshape(-1, 2).T
         return cls(
             of_key=np.array(of_key, dtype=np.int64),
