@@ -1,6 +1,6 @@
 """What a cluster has learnt about failures: the chance that a retry passes, and how long a failing run takes.
 
-All in exact rationals, so that a decision never hangs on rounding.
+All in exact rationals, so that a decision never depends on rounding.
 """
 
 from __future__ import annotations

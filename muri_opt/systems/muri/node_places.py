@@ -262,7 +262,7 @@ class NodePlaces(Leftover):
     def give_all(self, groups: Sequence[tuple[Places, Sequence[int]]]) -> bool:
         """Give all groups their GPUs, as one after another would be, or none if some do not fit; say which.
 
-        Where tenants have quotas nothing is given: who is within one hangs on the order.
+        Where tenants have quotas nothing is given: who is within one depends on the order.
         """
         if not self.no_quota:
             return False

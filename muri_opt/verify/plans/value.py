@@ -47,7 +47,7 @@ class Planned:
 
     @property
     def counts_others(self) -> bool:
-        """Whether what a job is worth hangs on the others of the round."""
+        """Whether what a job is worth depends on the others of the round."""
         return self.objective in BY_WORTH
 
     @property
