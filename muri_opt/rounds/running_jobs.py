@@ -109,11 +109,16 @@ def _may_hold(job: Job, gpus: int) -> bool:
 
     One that can share may have more: those of a larger job, which may have ended since.
     """
-    if job.stage_seconds is not None and gpus > job.gpus:
+    return _may_hold_without_plans(job, gpus) or any(plan.gpus == gpus for plan in _plans(job))
+
+
+def _may_hold_without_plans(job: Job, gpus: int) -> bool:
+    """Return whether a job can run with so many GPUs by none of its plans."""
+    if not gpus:
+        return False
+    if gpus == job.gpus or (job.stage_seconds is not None and gpus > job.gpus):
         return True
-    if job.scaling is not None and 1 <= gpus <= max(job.scaling):
-        return True
-    return any(plan.gpus == gpus for plan in _plans(job))
+    return job.scaling is not None and gpus <= max(job.scaling)
 
 
 def _plans(job: Job) -> Sequence[Plan]:
@@ -145,7 +150,9 @@ def _taken(job: Job, placement: Mapping[str, int], total: int) -> tuple[int, int
     """Return what :func:`_with_gpus` does; of jobs that keep their plans and GPUs it is known."""
     if not job.plans:
         return _with_gpus(job, placement, total)
-    beside = job.plan, total, len(placement), job.gpus, job.cpus, job.memory_gib, job.stage_seconds is None
+    by_none = _may_hold_without_plans(job, total)
+    asked = job.plan, job.gpus, job.cpus, job.memory_gib
+    beside = asked, total, len(placement), job.stage_seconds is None, by_none
     known = _TAKEN.get(job.plans, beside)
     if known is None:
         known = _with_gpus(job, placement, total)
@@ -157,8 +164,8 @@ def _with_gpus(job: Job, placement: Mapping[str, int], total: int) -> tuple[int,
     """Return the milli-CPUs and MiB of a running job on all its nodes together.
 
     By the plan it may be running, the least of several; what none says goes with the GPUs, so that a plan without GPUs
-    takes nothing of it. A job that names no plan may run by none, on the GPUs it asks for, as under policies that read
-    no plans. A job without GPUs or plans has all that it asks for.
+    takes nothing of it. Under policies that read no plans it runs by none, whatever plan it asks for. A job without
+    GPUs or plans has all that it asks for.
     """
     milli, mib = milli_cpus(job.cpus or 0.0), mebibytes(job.memory_gib or 0.0)
     if total == job.gpus and not job.plans:
@@ -168,7 +175,7 @@ def _with_gpus(job: Job, placement: Mapping[str, int], total: int) -> tuple[int,
     plans = [plan for plan in _plans(job) if plan.gpus == total and plan.nodes == len(placement)]
     cpus = [milli if plan.cpus is None else milli_cpus(plan.cpus) for plan in plans]
     memory = [mib if plan.memory_gib is None else mebibytes(plan.memory_gib) for plan in plans]
-    if not plans or (job.plan is None and total == job.gpus > 0):
+    if not plans or _may_hold_without_plans(job, total):
         cpus.append(milli)
         memory.append(mib)
     return min(cpus), min(memory)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 from hypothesis import given, strategies as st
 
@@ -125,23 +126,25 @@ def test_cpus_of_a_plan_are_what_the_plan_says() -> None:
             assert refused(job, cpus=4.0)[0] == "jobs[0] ('a').placement[n0]"
 
 
-def test_a_job_that_names_no_plan_may_run_by_none() -> None:
+@pytest.mark.parametrize("asks_for", [None, "x"])
+def test_a_job_may_run_by_none_of_its_plans(asks_for: str | None) -> None:
     plans = (Plan(name="x", gpus=2, cpus=8.0, throughput=1.0),)
-    two = [running(name, {"n0": 2}, plans=plans, cpus=4.0) for name in "ab"]
-    made(*two, cpus=8.0)
-    assert refused(*[running(name, {"n0": 2}, plans=plans, cpus=4.0, plan="x") for name in "ab"], cpus=8.0)[1] == (
-        "8 CPUs, which makes 16 with the running jobs before it"
-    )
+    made(*[running(name, {"n0": 2}, plans=plans, cpus=4.0, plan=asks_for) for name in "ab"], cpus=8.0)
+    wide = [running(name, {"n0": 2}, 1, plans=plans, cpus=2.0, plan=asks_for) for name in "ab"]
+    assert refused(*wide, cpus=8.0)[1] == "8 CPUs, which makes 16 with the running jobs before it"
+    made(*[msgspec.structs.replace(job, scaling={1: 1.0, 2: 1.5}) for job in wide], cpus=8.0)
 
 
-@pytest.mark.parametrize("policy", ["fifo", "srtf", "philly"])
-def test_where_plans_are_not_read_the_round_after_a_decision_can_be(policy: str) -> None:
+@pytest.mark.parametrize("asks_for", [None, "x"])
+@pytest.mark.parametrize("policy", ["fifo", "srtf", "philly", "afs-l", "muri-s"])
+def test_where_plans_are_not_read_the_round_after_a_decision_can_be(policy: str, asks_for: str | None) -> None:
     said = {"iteration_seconds": 1.0, "remaining_iterations": 10, "submitted": 0.0, "attained_gpu_seconds": 0.0}
-    plans = (Plan(name="x", gpus=2, cpus=8.0, throughput=1.0),)
-    jobs = tuple(Job(id=name, gpus=2, cpus=4.0, plans=plans, **said) for name in "ab")
+    said |= {"stage_seconds": (0.25, 0.25, 0.25, 0.25), "scaling": {1: 1.0, 4: 3.0}}
+    plans = (Plan(name="x", gpus=2, cpus=8.0, throughput=1.0), Plan(name="y", gpus=4, cpus=64.0, throughput=1.0))
+    jobs = tuple(Job(id=name, gpus=2, cpus=4.0, plans=plans, plan=asks_for, **said) for name in "ab")
     round_ = Round(cluster=Cluster(nodes=(Node(id="n0", gpus=4, cpus=8.0),)), jobs=jobs)
     then = after(round_, solve_round(round_, policy).decision)
-    assert [job.state for job in then.jobs] == ["running", "running"]
+    assert "running" in [job.state for job in then.jobs]
 
 
 def test_what_a_plan_does_not_say_goes_with_its_gpus() -> None:

@@ -58,7 +58,8 @@ def objects(document: Any) -> Iterator[Object]:
     elif isinstance(document.get("rawObjects"), dict):
         for name, some in document["rawObjects"].items():
             kind = _SINGULAR.get(name, name)
-            yield from ({"kind": kind, **one} for one in some or () if isinstance(one, dict))
+            listed = some if isinstance(some, list) else []
+            yield from ({"kind": kind, **one} for one in listed if isinstance(one, dict))
     elif "kind" in document:
         yield document
 

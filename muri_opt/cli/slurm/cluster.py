@@ -85,4 +85,8 @@ def _parsed(where: str, text: bytes) -> Any:
         raise InputError(where, str(error)[:200], "JSON, as Slurm prints it with --json") from None
     if not isinstance(found, dict):
         raise InputError(where, type(found).__name__, "a JSON object")
+    errors = found.get("errors")
+    if errors and isinstance(errors, list):  # with no jobs or nodes beside, as if there were none
+        told = [str(one.get("description") or one.get("error") or one) for one in errors if isinstance(one, dict)]
+        raise InputError(where, "; ".join(told)[:200] or "errors", "what Slurm prints where it has no errors")
     return found

@@ -141,11 +141,16 @@ def _loop(arguments: argparse.Namespace) -> Reply:
     applying, source = _applying(arguments)
     rounds = 0
     while arguments.rounds is None or rounds < arguments.rounds:
-        plan = _planned(without_deadlines(source.read(), arguments.policy), arguments)
-        if not plan.candidates and arguments.rounds is None:
-            break
-        released = applying.apply(plan)
-        applying.note("round", candidates=len(plan.candidates), released=len(released), gap=plan.result.gap)
+        try:
+            plan = _planned(without_deadlines(source.read(), arguments.policy), arguments)
+            if not plan.candidates and arguments.rounds is None:
+                break
+            released = applying.apply(plan)
+            applying.note("round", candidates=len(plan.candidates), released=len(released), gap=plan.result.gap)
+        except InputError as error:  # a controller that is started anew answers again in a later round
+            if not rounds:
+                raise
+            applying.note("wait", complaint=str(error))
         rounds += 1
         if rounds != arguments.rounds:
             time.sleep(arguments.interval)

@@ -15,7 +15,7 @@ from muri_opt.cli.ledger import Ledger
 from muri_opt.cli.running_room import with_room
 from muri_opt.cli.shape_told import shape_told
 from muri_opt.cli.slurm.nodes import ALIKE, Nodes, Record
-from muri_opt.cli.slurm.text import gib, gpus_in, node_names, number, part, tasks, word
+from muri_opt.cli.slurm.text import array_of, gib, gpus_in, node_names, number, one_task, part, tasks, word
 from muri_opt.rounds import Cluster, Job, NodeRange, Plan, Round, Tenant, Within
 from muri_opt.rounds.error_text import shown
 from muri_opt.rounds.job_demands import MAX_PRIORITY
@@ -47,7 +47,8 @@ def read_slurm(jobs: Sequence[Record], nodes: Sequence[Record], now: float | Non
         moment = max(moments, default=0.0) if now is None else now
     with shape_told("nodes", "Slurm"):
         read = Nodes(nodes, live, ledger)
-    reader = _Reader(nodes=read, ledger=ledger, now=moment)
+        limits = {array_of(job): int(most) for job in live if (most := number(job.get("array_max_tasks")))}
+    reader = _Reader(nodes=read, ledger=ledger, now=moment, limits=limits)
     found, records = list[Job](), dict[str, Record]()
     for record in live:
         with shape_told(f"job {shown(record.get('job_id'))}", "Slurm"):
@@ -78,10 +79,13 @@ class _Shape:
 
 
 class _Reader:
-    """Reads one record after another; tenants are added as jobs name them."""
+    """Reads one record after another; tenants are added as jobs name them.
 
-    def __init__(self, *, nodes: Nodes, ledger: Ledger, now: float) -> None:
-        self._nodes, self._ledger, self._now = nodes, ledger, now
+    ``limits`` are how many tasks of arrays may run at once: that is said by the record of those that are not begun.
+    """
+
+    def __init__(self, *, nodes: Nodes, ledger: Ledger, now: float, limits: Mapping[str, int]) -> None:
+        self._nodes, self._ledger, self._now, self._limits = nodes, ledger, now, limits
         self.tenants: dict[str, Tenant] = {}
 
     def jobs(self, job: Record) -> Iterator[Job]:
@@ -107,14 +111,13 @@ class _Reader:
         account = str(job.get("account") or "") or None
         if account is not None:
             self.tenants.setdefault(account, Tenant(id=account))
-        several = tasks(job.get("array_task_string"))
+        array, several = array_of(job), tasks(job.get("array_task_string")) or one_task(job.get("array_task_id"))
         said = self._said(name, job, shape) | {"tenant": account}
-        if several and number(job.get("array_max_tasks")):
-            own = f"array-{name}"
-            most = int(number(job["array_max_tasks"])) * shape.gpus
-            self.tenants[own] = Tenant(id=own, parent=account, quota_gpus=most)
+        if several and self._limits.get(array):
+            own = f"array-{array}"
+            self.tenants[own] = Tenant(id=own, parent=account, quota_gpus=self._limits[array] * shape.gpus)
             said["tenant"] = own
-        names = [f"{name}_{task}" for task in several] or [name]
+        names = [f"{array}_{task}" for task in several] or [name]
         yield from (Job(id=one, gpus=shape.gpus, **said) for one in names)
 
     def _as_held(self, name: str, shape: _Shape, held: Mapping[str, int]) -> _Shape | None:

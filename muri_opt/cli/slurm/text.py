@@ -10,6 +10,8 @@ from muri_opt.errors import InputError
 
 MOST_NAMES: Final = 100_000
 """Names that a compressed list may stand for: what is larger is no list of nodes or tasks."""
+_UNSET: Final = 0xFFFF_FFFE
+"""What some versions print for a number that is not set, or one more."""
 _UNITS: Final = {"": 1 / 1024, "K": 1 / 1024**2, "M": 1 / 1024, "G": 1.0, "T": 1024.0, "P": 1024.0**2}
 _MEMORY: Final = re.compile(r"(?:^|,)mem=([\d.]+)([KMGTP]?)")
 _DOWN: Final = {"DOWN", "FAIL", "NOT_RESPONDING", "POWERED_DOWN", "FUTURE", "UNKNOWN", "POWER_DOWN", "ERROR", "INVALID"}
@@ -100,6 +102,18 @@ def tasks(text: Any) -> list[int]:
             raise InputError("array", f"{len(every):,} tasks", f"at most {MOST_NAMES:,}")
         found += every
     return found
+
+
+def one_task(said: Any) -> list[int]:
+    """Return the task of an array that a record is, or nothing where it is none; newer versions say if it is set."""
+    if isinstance(said, Mapping):
+        said = said.get("number") if said.get("set") else None
+    return [said] if isinstance(said, int) and 0 <= said < _UNSET else []
+
+
+def array_of(record: Mapping[str, Any]) -> str:
+    """Return the id of the array that the tasks of a record are of, its own where it is none."""
+    return str(int(number(record.get("array_job_id"))) or record.get("job_id"))
 
 
 def node_state(record: Mapping[str, Any]) -> Literal["up", "drain", "down"]:

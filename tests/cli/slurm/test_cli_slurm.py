@@ -61,6 +61,14 @@ def test_what_is_wrong_is_one_complaint(files, capsys, tmp_path):
         assert complaint in err
 
 
+def test_a_slurm_that_answers_with_errors_has_no_empty_queue(files, capsys, tmp_path):
+    silent = {"jobs": [], "errors": [{"description": "Failed while looking for jobs", "error_number": 1}]}
+    (tmp_path / "silent.json").write_text(json.dumps(silent))
+    code, out, err = told(capsys, "snapshot", "--jobs", str(tmp_path / "silent.json"), *files[2:])
+    assert (code, out) == (2, "")
+    assert "found Failed while looking for jobs" in err
+
+
 def test_groups_of_newer_versions_are_read_node_by_node(files, capsys, tmp_path):
     group = {
         "nodes": {"nodes": ["gpu01", "gpu02"]},

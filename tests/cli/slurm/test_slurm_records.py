@@ -111,6 +111,7 @@ def newer(record):
     """Return a record as versions from 24.11 on print it: numbers wrapped, states in lists, another name of GPUs."""
     wrapped = {"priority", "submit_time", "eligible_time", "last_sched_evaluation", "time_limit", "deadline", "cpus"}
     wrapped |= {"tasks", "max_nodes", "memory_per_node", "array_max_tasks", "het_job_id"}
+    wrapped |= {"array_job_id", "array_task_id"}
     found = {}
     for field, said in record.items():
         if field in wrapped:
@@ -213,3 +214,19 @@ def test_each_kind_of_request_is_in_the_round(version):
     assert of["account"].tenant == "vision"
     assert of["default memory"].memory_gib == 125.0
     assert [one.state for one in read.round_.cluster.nodes] == ["up", "up", "up", "drain"]
+
+
+@pytest.mark.parametrize("shape", [lambda record: record, newer], ids=["22.05", "24.11"])
+def test_tasks_of_an_array_keep_their_names_and_its_limit(shape):
+    of_7 = {"array_job_id": 7, "array_task_string": "", "array_max_tasks": None}
+    runs = {"job_state": "RUNNING", "gres_detail": ["gpu:a100:1(IDX:0)"], "nodes": "gpu01", "node_count": 1}
+    runs |= {"tres_alloc_str": "cpu=1,mem=8G,node=1,gres/gpu:a100=1"}
+    waits = job(7, array_job_id=7, array_task_string="2-3%2", array_max_tasks=2)
+    begun = job(8, **of_7 | {"array_task_id": 0}, **runs)
+    read = read_slurm([shape(waits), shape(begun)], VERSIONS["22.05"][1])
+    assert [one.id for one in read.round_.jobs] == ["7_2", "7_3", "7_0"]
+    assert {one.tenant for one in read.round_.jobs} == {"array-7"}
+    assert [one.quota_gpus for one in read.round_.cluster.tenants] == [2]
+    last = read_slurm([shape(job(7, **of_7 | {"array_task_id": 3}))], VERSIONS["22.05"][1])
+    assert [one.id for one in last.round_.jobs] == ["7_3"]
+    assert not last.round_.cluster.tenants
