@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Hashable, Iterable
 from functools import reduce
+from itertools import accumulate
 from math import inf
 from operator import or_
 from typing import Final, TypeVar
@@ -32,18 +33,17 @@ class OpenNodes:
         self._nodes, self._now = round_.cluster.nodes, micro(round_.now)
         self._up = _by_value(node.state for node in self._nodes).get("up", _NOWHERE)
         self._of_type = _by_value(node.gpu_type for node in self._nodes)
-        self._apart: dict[str | None, list[Bits]] = {None: [*self._of_type.values()]}
-        """The nodes of each GPU type, and of each type in each unit of a level."""
+        self._units: dict[str, list[Bits]] = {}
+        """By levels that were asked for, the nodes of each GPU type in each of their units."""
         self._labelled: dict[str, Bits] = {}
         for place, node in enumerate(self._nodes):
             for label in node.labels:
                 self._labelled[label] = self._labelled.get(label, _NOWHERE) | 1 << place
         until = _by_value(inf if node.available_until is None else micro(node.available_until) for node in self._nodes)
         self._ends = sorted({*until} - {inf})
-        self._available = [until.get(inf, _NOWHERE)]
+        later = accumulate([until.get(inf, _NOWHERE), *(until[end] for end in reversed(self._ends))], or_)
+        self._available = [*later][::-1]
         """The nodes that are there until each of the ends or longer, and at last those that always are."""
-        for end in reversed(self._ends):
-            self._available.insert(0, self._available[0] | until[end])
         self._known: dict[Hashable, Parts] = {}
         self._part: dict[Bits, tuple[int, ...]] = {}
 
@@ -52,9 +52,9 @@ class OpenNodes:
         limit = job.time_limit_seconds if self._ends else None
         key = job.gpu_types, job.requires, job.excludes, level_of(job), limit
         if key not in self._known:
-            able = self._open_to(job)
-            apart = (able & some for some in self._groups(level_of(job)))
-            self._known[key] = tuple(sorted([self._positions(some) for some in apart if some]))
+            able, level = self._open_to(job), level_of(job)
+            every = self._of_type.values() if level is None else self._in_units(level)
+            self._known[key] = tuple(sorted([self._positions(able & some) for some in every if able & some]))
         return self._known[key]
 
     def _open_to(self, job: Job) -> Bits:
@@ -71,13 +71,12 @@ class OpenNodes:
             able &= self._available[bisect_left(self._ends, ends)]
         return able
 
-    def _groups(self, level: str | None) -> list[Bits]:
-        """Return the nodes of each GPU type, or of each type in each unit of a level; others are in no unit."""
-        if level not in self._apart:
-            units = (node.units.get(level) for node in self._nodes) if level is not None else ()
-            each = _by_value((node.gpu_type, unit) for node, unit in zip(self._nodes, units, strict=True))
-            self._apart[level] = [nodes for (_, unit), nodes in each.items() if unit is not None]
-        return self._apart[level]
+    def _in_units(self, level: str) -> list[Bits]:
+        """Return the nodes of each GPU type in each unit of a level; those in no unit are left out."""
+        if level not in self._units:
+            each = _by_value((node.gpu_type, node.units.get(level)) for node in self._nodes)
+            self._units[level] = [nodes for (_, unit), nodes in each.items() if unit is not None]
+        return self._units[level]
 
     def _positions(self, some: Bits) -> tuple[int, ...]:
         """Return nodes by their positions, the same object for the same nodes."""

@@ -9,11 +9,11 @@ import pytest
 from msgspec.structs import replace
 
 from muri_opt import Cluster, Round, Tenant, policy_from
+from muri_opt.systems.joint.charges.capacity_charges import Capacities
+from muri_opt.systems.joint.charges.search_terms import Terms
 from muri_opt.systems.joint.groups.offers import Offers
 from muri_opt.systems.joint.jobs.models import models_of
 from muri_opt.systems.joint.jobs.worth import worth_of
-from muri_opt.systems.joint.limits.capacity_charges import Capacities
-from muri_opt.systems.joint.limits.search_terms import Terms
 from muri_opt.systems.joint.rules import JointRules
 
 TENANTS = 5

@@ -88,5 +88,5 @@ def _parsed(where: str, text: bytes) -> Any:
     errors = found.get("errors")
     if errors and isinstance(errors, list):  # with no jobs or nodes beside, as if there were none
         told = [str(one.get("description") or one.get("error") or one) for one in errors if isinstance(one, dict)]
-        raise InputError(where, "; ".join(told)[:200] or "errors", "what Slurm prints where it has no errors")
+        raise InputError(where, "; ".join(told)[:200] or "errors", "no errors: a Slurm whose controller answers")
     return found

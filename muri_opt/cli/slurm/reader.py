@@ -90,7 +90,8 @@ class _Reader:
 
     def jobs(self, job: Record) -> Iterator[Job]:
         """Yield the job of a record, or the tasks of an array, or nothing where a round cannot hold it."""
-        name = str(job.get("job_id"))
+        array, task = array_of(job), one_task(job.get("array_task_id"))
+        name = f"{array}_{task[0]}" if task else str(job.get("job_id"))
         if number(job.get("het_job_id")):
             self._ledger.job(name, "heterogeneous job")
             return
@@ -111,9 +112,9 @@ class _Reader:
         account = str(job.get("account") or "") or None
         if account is not None:
             self.tenants.setdefault(account, Tenant(id=account))
-        array, several = array_of(job), tasks(job.get("array_task_string")) or one_task(job.get("array_task_id"))
+        several = tasks(job.get("array_task_string"))
         said = self._said(name, job, shape) | {"tenant": account}
-        if several and self._limits.get(array):
+        if (several or task) and self._limits.get(array):
             own = f"array-{array}"
             self.tenants[own] = Tenant(id=own, parent=account, quota_gpus=self._limits[array] * shape.gpus)
             said["tenant"] = own

@@ -154,10 +154,9 @@ def solve_wide(backend: Backend, model: Model, limits: Limits, start: Values | N
 
 
 def restricted(model: Model, columns: Ints) -> Model:
-    """Return the model over some of its columns; the others are 0."""
+    """Return the model over some of its columns, those of a family beside each other; the others are 0."""
     matrix = _matrix(model)[:, columns].tocsr()
     matrix.sort_indices()
-    family = model.columns[0]
     rows, offset = [], 0
     for part in model.rows:
         starts = matrix.indptr[offset : offset + len(part) + 1].astype(np.int64)
@@ -174,14 +173,20 @@ def restricted(model: Model, columns: Ints) -> Model:
             )
         )
         offset += len(part)
-    kept = Columns(
-        label=family.label,
-        index=family.index[columns],
-        lower=family.lower[columns],
-        upper=family.upper[columns],
-        integer=family.integer,
-    )
-    return replace(model, columns=(kept,), objective=model.objective[columns], rows=tuple(rows))
+    families, offset = [], 0
+    for family in model.columns:
+        own = columns[(columns >= offset) & (columns < offset + len(family))] - offset
+        families.append(
+            Columns(
+                label=family.label,
+                index=family.index[own],
+                lower=family.lower[own],
+                upper=family.upper[own],
+                integer=family.integer,
+            )
+        )
+        offset += len(family)
+    return replace(model, columns=tuple(families), objective=model.objective[columns], rows=tuple(rows))
 
 
 def _over(backend: Backend, model: Model, columns: Ints, limits: Limits, start: Values | None) -> Outcome:

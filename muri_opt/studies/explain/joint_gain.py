@@ -7,16 +7,15 @@ after another, each time the one that gains most, until all are: what the value 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from muri_opt.errors import InputError, RefusalError
 from muri_opt.modelling import Model
 from muri_opt.rounds import Budget, Decision, Limits, Reason, Round
-from muri_opt.solve.solvers import FIRST_BACKEND, backend_named
+from muri_opt.solve.solvers import FIRST_BACKEND, backend_named, restricted
 from muri_opt.systems import Policy, admit, policy_from, unit_of
 from muri_opt.systems.joint.program.columns import JointColumns, Key
 from muri_opt.systems.joint.program.formulation import JointFormulation
@@ -139,22 +138,18 @@ class _Search:
         return self._known[kinds]
 
     def _solved(self, allowed: frozenset[str]) -> _Best:
-        able = np.array([kinds <= allowed for kinds in self._kinds], dtype=np.bool_)
+        groups = np.flatnonzero([kinds <= allowed for kinds in self._kinds])
         values, optimal = np.zeros(self._model.column_count, dtype=np.int64), True
-        if able.any():
+        if len(groups):
+            on_nodes = np.arange(len(self._kinds), self._model.column_count)
+            columns = np.append(groups, on_nodes)
             limits = self._budget.share(0.2).left()
-            outcome = backend_named(FIRST_BACKEND).solve(self._with(able), limits, None)
+            outcome = backend_named(FIRST_BACKEND).solve(restricted(self._model, columns), limits, None)
             optimal = outcome.termination.reason is Reason.OPTIMAL
             if outcome.values is not None:
-                values[:] = outcome.values
+                values[columns] = outcome.values
         decision = self._program.decode(self._round, values)
         return _Best(value=int(values @ self._model.objective), optimal=optimal, decision=decision)
-
-    def _with(self, able: NDArray[np.bool_]) -> Model:
-        """Return the program in which only some groups may run."""
-        groups, *others = self._model.columns
-        groups = replace(groups, upper=np.where(able, groups.upper, 0))
-        return replace(self._model, columns=(groups, *others))
 
     def _kinds_of(self, key: Key) -> frozenset[str]:
         """Return which kinds a column is of: none for a job as it runs, or alone with the GPUs it asks for."""

@@ -43,14 +43,14 @@ _SAID_WITH: Final[Mapping[str, frozenset[str]]] = {
 class JointPolicy(Policy):
     """Shares of GPUs, plans and partners chosen together, by what brings completions forward.
 
-    ``joint-s`` knows how long jobs are, ``joint-l`` (:class:`GuessedLengthsPolicy`) expects each to take as long again
-    as it has had. ``group`` is the largest group. ``sharing`` is
-    ``full``, in which stages fill the iteration, so that nobody runs faster in a group than alone, or ``stretch``, in
-    which they are as measured; ``slowdown`` is what sharing costs besides. ``shares`` are ``all``, or ``powers`` of two
-    for elastic jobs. ``kappa`` scales the price of GPUs at a job's end; with ``weights`` ``pow`` work is worth one over
-    the service left, or had, to a ``power`` instead. With ``weights`` ``gittins``, ``joint-l`` expects jobs to be as
-    long as ``samples`` of the GPU-seconds of jobs that have ended; a replay adds those that end in it; with ``chance``
-    it counts by how likely other jobs are to need more service, so that jobs that have had about as much do not take
+    ``joint-s`` knows how long jobs are, ``joint-l`` (:class:`GuessedLengthsPolicy`) expects each to take as long
+    again as it has had. ``group`` is the largest group. ``sharing`` is ``full``, in which stages fill the
+    iteration, so that nobody runs faster in a group than alone, or ``stretch``, in which they are as measured;
+    ``slowdown`` is what sharing costs besides. ``shares`` are ``all``, or ``powers`` of two for elastic jobs.
+    ``kappa`` scales the price of GPUs at a job's end; with ``weights`` ``pow`` work is worth one over the service
+    left, or had, to a ``power`` instead. With ``weights`` ``gittins``, ``joint-l`` expects jobs to be as long as
+    ``samples`` of the GPU-seconds of jobs that have ended; a replay adds those that end in it; with ``chance`` it
+    counts by how likely other jobs are to need more service, so that jobs that have had about as much do not take
     turns. A decision is expected to stand for ``horizon`` seconds; with ``restarts`` ``pay`` a running job that is
     given other GPUs loses its restart of them, and with ``stops`` it saves as much by going on as it is instead, so
     that one that is stopped for another counts as a restart, too.

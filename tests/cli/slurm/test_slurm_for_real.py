@@ -89,6 +89,31 @@ def test_a_job_that_was_not_planned_is_not_touched(slurm: RealSlurm) -> None:
     slurm.run("scancel", other)
 
 
+def test_an_array_is_started_to_its_last_task_and_within_its_limit(slurm: RealSlurm) -> None:
+    array = slurm.submit("-N1", "--gres=gpu:1", "--mem=1000", "-a", "0-1%1", seconds=0.5)
+    lines = [json.loads(line) for line in ours(slurm, "loop", "--partition", "train", "--interval", "0.5").splitlines()]
+    assert [line["jobs"] for line in lines if line["do"] == "release"] == [[f"{array}_0"], [f"{array}_1"]]
+    assert not [line for line in lines if line.get("complaint")]
+
+
+def test_a_loop_waits_for_a_controller_that_is_down_and_a_plan_has_none(slurm: RealSlurm) -> None:
+    asked = {"env": slurm.environment, "text": True, "cwd": ROOT}
+    command = [sys.executable, "-m", "muri_opt", "slurm"]
+    loop = [*command, "loop", "--partition", "train", "--rounds", "2", "--interval", "2"]
+    with subprocess.Popen(loop, stdout=subprocess.PIPE, **asked) as running:
+        assert running.stdout is not None
+        assert json.loads(running.stdout.readline())["do"] == "round"
+        slurm.run("scontrol", "shutdown", "slurmctld")
+        try:
+            said = json.loads(running.stdout.readline())
+            done = subprocess.run([*command, "plan", "--partition", "train"], capture_output=True, timeout=300, **asked)
+        finally:
+            slurm.run("slurmctld")
+    assert (said["do"], running.returncode) == ("wait", 0)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "a Slurm whose controller answers" in done.stderr
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("holder", "waiting"),

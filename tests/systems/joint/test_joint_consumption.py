@@ -11,9 +11,9 @@ from joint_rounds import large_joint_round
 from msgspec.structs import replace
 
 from muri_opt import Cluster, Round, Tenant
-from muri_opt.systems.joint.limits.consumption import Consumption, members_of
-from muri_opt.systems.joint.limits.quota_charges import quota_charges
-from muri_opt.systems.joint.limits.quotas import Quotas, within_quotas
+from muri_opt.systems.joint.charges.consumption import Consumption, members_of
+from muri_opt.systems.joint.charges.quota_charges import quota_charges
+from muri_opt.systems.joint.charges.quotas import Quotas, within_quotas
 
 
 def with_nested_tenants(seed, jobs=60):

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from muri_opt import Limits, policy_from
 from muri_opt.rounds.budget import Budget
-from muri_opt.systems.joint.limits.consumption import Consumption
+from muri_opt.systems.joint.charges.consumption import Consumption
 from muri_opt.systems.joint.search import easy_priorities
 from muri_opt.systems.joint.search.easy_priorities import _Alone, _Demands
 

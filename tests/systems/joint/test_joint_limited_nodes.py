@@ -4,56 +4,31 @@ from __future__ import annotations
 
 import pytest
 from by_policy import formulation_of
-from joint_rounds import SPECS, limited_joint_round
+from joint_agreement import STEPS, UNHURRIED, assert_agreement, drawn
+from joint_rounds import limited_joint_round
 from msgspec.structs import replace
 
-from muri_opt import Cluster, InputError, Job, Limits, Node, Reason, Round, policy_from, solve_round
-from muri_opt.solve.exact import optimise, relax
+from muri_opt import Cluster, Job, Limits, Node, Reason, Round, policy_from, solve_round
+from muri_opt.solve.exact import optimise
 from muri_opt.systems.joint.program import node_shares
-from muri_opt.verify import broken_rules, chapter_of
-
-UNHURRIED = Limits(seconds=None)
-STEPS = 2_000_000
-
-
-def limited_rounds(first, count):
-    """Return rounds with their seeds; those whose running jobs find no room by plans of their own are left out."""
-    for seed in range(first, first + count):
-        try:
-            yield seed, limited_joint_round(seed)
-        except InputError:
-            continue
+from muri_opt.verify import chapter_of
 
 
 @pytest.mark.parametrize("first", range(0, 160, 20))
 def test_program_and_enumeration_agree_and_nothing_beats_them(first):
-    for seed, round_ in limited_rounds(first, 20):
-        policy = policy_from(SPECS[seed % len(SPECS)])
-        chapter, program = chapter_of(round_, policy.rules), formulation_of(policy)
-        best = chapter.optimum(STEPS)
-        answer = optimise(round_, program, "highs", UNHURRIED, None)
-        assert not broken_rules(round_, policy.rules, answer.decision), seed
-        assert chapter.value(answer.decision) == answer.bound == best, seed
-        decision = policy.decide(round_, 0)
-        assert not broken_rules(round_, policy.rules, decision), seed
-        assert chapter.value(decision) <= best, seed
-        values, model = program.encode(round_, decision), program.build(round_)
-        stages = program.stages(round_, model)
-        assert sum(int(values @ one.objective) * one.weight for one in stages) == chapter.value(decision), seed
-        for prices in (program.quick_duals(round_), relax(round_, program, None)):
-            assert chapter.bound(decision, [prices])[0] >= best, seed
+    for one in drawn(limited_joint_round, range(first, first + 20)):
+        assert_agreement(*one)
 
 
 @pytest.mark.parametrize("first", [1000, 1010])
 def test_cp_sat_finds_the_same_optimum_from_any_start(first):
-    for seed, round_ in limited_rounds(first, 10):
-        policy = policy_from(SPECS[seed % len(SPECS)])
+    for seed, round_, policy in drawn(limited_joint_round, range(first, first + 10)):
         answer = optimise(round_, formulation_of(policy), "cp-sat", UNHURRIED, policy.decide(round_, 0))
         assert answer.bound == chapter_of(round_, policy.rules).optimum(STEPS), seed
 
 
 def test_the_optimum_does_not_depend_on_the_order_of_jobs_and_nodes():
-    for seed, round_ in limited_rounds(500, 12):
+    for seed, round_, _ in drawn(limited_joint_round, range(500, 512)):
         nodes = replace(round_.cluster, nodes=round_.cluster.nodes[::-1])
         turned = (round_, replace(round_, jobs=round_.jobs[::-1]), replace(round_, cluster=nodes))
         found = {solve_round(one, "joint-s", "exact", Limits(work=20)).value for one in turned}

@@ -11,12 +11,12 @@ from joint_rounds import large_joint_round
 from msgspec.structs import replace
 
 from muri_opt import Cluster, Job, Node, Round, policy_from
+from muri_opt.systems.joint.charges.capacity_charges import Capacities, capacity_charges, within
+from muri_opt.systems.joint.charges.consumption import Consumption, members_of
+from muri_opt.systems.joint.charges.quota_charges import quota_charges
+from muri_opt.systems.joint.charges.quotas import Quotas
 from muri_opt.systems.joint.groups.price_search import search
 from muri_opt.systems.joint.groups.sizes import price_of
-from muri_opt.systems.joint.limits.capacity_charges import Capacities, capacity_charges, within
-from muri_opt.systems.joint.limits.consumption import Consumption, members_of
-from muri_opt.systems.joint.limits.quota_charges import quota_charges
-from muri_opt.systems.joint.limits.quotas import Quotas
 from muri_opt.systems.joint.nodes.home_room import usable_gpus
 from muri_opt.verify import broken_rules, decision_value
 

@@ -3,49 +3,25 @@
 from __future__ import annotations
 
 import pytest
-from by_policy import formulation_of
-from joint_rounds import SPECS, mixed_joint_round
+from joint_agreement import UNHURRIED, assert_agreement, drawn
+from joint_rounds import mixed_joint_round
 from msgspec.structs import replace
 
-from muri_opt import Cluster, InputError, Job, Limits, Node, Plan, Round, Tenant, policy_from, solve_round
+from muri_opt import Cluster, Job, Node, Plan, Round, Tenant, policy_from, solve_round
 from muri_opt.rounds import after, changes
-from muri_opt.solve.exact import optimise, relax
-from muri_opt.verify import broken_rules, chapter_of
+from muri_opt.verify import broken_rules
 
 STEPS = 300_000
-UNHURRIED = Limits(seconds=None)
-
-
-def drawn(seeds):
-    """Yield the rounds of some seeds; of one that a running job makes impossible there is none."""
-    for seed in seeds:
-        try:
-            yield seed, mixed_joint_round(seed), policy_from(SPECS[seed % len(SPECS)])
-        except InputError:
-            continue
 
 
 @pytest.mark.parametrize("first", range(0, 60, 15))
 def test_program_and_brute_force_agree_and_nothing_beats_them(first):
-    for seed, round_, policy in drawn(range(first, first + 15)):
-        chapter, program = chapter_of(round_, policy.rules), formulation_of(policy)
-        best = chapter.optimum(STEPS)
-        answer = optimise(round_, program, "highs", UNHURRIED, None)
-        assert not broken_rules(round_, policy.rules, answer.decision), seed
-        assert chapter.value(answer.decision) == answer.bound == best, seed
-        decision = policy.decide(round_, 0)
-        assert not broken_rules(round_, policy.rules, decision), seed
-        assert not [*chapter.reason_breaches(decision)], seed
-        assert chapter.value(decision) <= best, seed
-        values, model = program.encode(round_, decision), program.build(round_)
-        stages = program.stages(round_, model)
-        assert sum(stage.weight * int(values @ stage.objective) for stage in stages) == chapter.value(decision), seed
-        for prices in (program.quick_duals(round_), relax(round_, program, None)):
-            assert chapter.bound(decision, [prices])[0] >= best, seed
+    for one in drawn(mixed_joint_round, range(first, first + 15)):
+        assert_agreement(*one)
 
 
 def test_what_was_decided_stays_as_it_is():
-    for seed, round_, policy in drawn(range(100, 150)):
+    for seed, round_, policy in drawn(mixed_joint_round, range(100, 150)):
         then = after(round_, policy.decide(round_, 0))
         assert set(changes(then, policy.decide(then, 0)).counts) <= {"keep"}, seed
 

@@ -11,10 +11,10 @@ from joint_rounds import large_joint_round
 
 from muri_opt import Cluster, Job, Limits, Node, Round, Tenant, policy_from
 from muri_opt.rounds.budget import Budget
+from muri_opt.systems.joint.charges.capacity_charges import Capacities, capacity_charges
+from muri_opt.systems.joint.charges.consumption import Consumption
+from muri_opt.systems.joint.charges.sampled_charges import sampled_charges
 from muri_opt.systems.joint.groups.price_search import search
-from muri_opt.systems.joint.limits.capacity_charges import Capacities, capacity_charges
-from muri_opt.systems.joint.limits.consumption import Consumption
-from muri_opt.systems.joint.limits.sampled_charges import sampled_charges
 from muri_opt.verify import broken_rules, decision_value
 
 JOBS, NODES = 600, 48

@@ -12,11 +12,11 @@ from msgspec.structs import replace
 
 from muri_opt import Limits, Round, Tenant, policy_from
 from muri_opt.rounds import Budget
+from muri_opt.systems.joint.charges.capacity_charges import Capacities, asked_by, lone_charges
+from muri_opt.systems.joint.charges.consumption import Consumption
+from muri_opt.systems.joint.charges.quotas import Quotas
+from muri_opt.systems.joint.charges.search_terms import Terms, priced_together, terms_of
 from muri_opt.systems.joint.groups.price_search import search
-from muri_opt.systems.joint.limits.capacity_charges import Capacities, asked_by, lone_charges
-from muri_opt.systems.joint.limits.consumption import Consumption
-from muri_opt.systems.joint.limits.quotas import Quotas
-from muri_opt.systems.joint.limits.search_terms import Terms, priced_together, terms_of
 from muri_opt.verify import broken_rules, decision_value
 
 JOBS, NODES = 400, 32

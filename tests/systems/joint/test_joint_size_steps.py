@@ -10,11 +10,11 @@ from bound_joint_rounds import offers_of
 from joint_rounds import large_joint_round
 
 from muri_opt import policy_from
+from muri_opt.systems.joint.charges.size_steps import SizeSteps
 from muri_opt.systems.joint.groups.offers import Offers
 from muri_opt.systems.joint.groups.price_search import search
 from muri_opt.systems.joint.jobs.models import models_of
 from muri_opt.systems.joint.jobs.worth import worth_of
-from muri_opt.systems.joint.limits.size_steps import SizeSteps
 from muri_opt.systems.joint.rules import JointRules
 
 
@@ -58,7 +58,7 @@ def test_the_price_is_the_least_at_which_there_is_enough(seed):
 @pytest.mark.parametrize("seed", range(60))
 def test_each_limit_has_the_price_of_its_own_rows(seed, monkeypatch):
     if seed % 2:  # numbers as if there were very many rows
-        monkeypatch.setattr("muri_opt.systems.joint.limits.size_steps._SHORT", 0)
+        monkeypatch.setattr("muri_opt.systems.joint.charges.size_steps._SHORT", 0)
     rng, value, counts = drawn(seed)
     steps, limits = SizeSteps.of(value, counts), rng.integers(0, 60, size=4)
     row, of = (rng.random((len(value), 4)) < 0.4).nonzero()

@@ -72,9 +72,14 @@ def place_groups(
 
 def has_scarce_nodes(round_: Round) -> bool:
     """Return whether groups may find no room though GPUs are free: for CPUs, memory, or where they may start."""
+    return Regions.of(round_).are_asked or has_limited_nodes(round_)
+
+
+def has_limited_nodes(round_: Round) -> bool:
+    """Return whether CPUs or memory of a node may be in the way of a job."""
     amounts = round_.amounts
     needs = (amounts.c, amounts.C), (amounts.m, amounts.M)
-    return Regions.of(round_).are_asked or any(need.any() and (has < UNLIMITED).any() for need, has in needs)
+    return any(need.any() and (has < UNLIMITED).any() for need, has in needs)
 
 
 def place_in_turn(

@@ -1,7 +1,7 @@
 """Chapter *joint*: which jobs share GPUs, and how many.
 
-Letters as in the chapter: x_Sgh says whether group S runs with g GPUs, or by a plan, at h, and y_Ss how many GPUs of
-node s it has where that matters.
+Letters as in the chapter: x_Sgh says whether group S runs with g GPUs, or by a plan, at h, and y_Shs how many GPUs of
+node s it has in region h where nodes are limited in more than GPUs.
 """
 
 from __future__ import annotations

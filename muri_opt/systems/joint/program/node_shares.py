@@ -14,9 +14,10 @@ import numpy as np
 
 from muri_opt.modelling import ModelBuilder
 from muri_opt.rounds import Round
-from muri_opt.rounds.amounts import UNLIMITED, Ints
+from muri_opt.rounds.amounts import Ints
 from muri_opt.rounds.node_bits import nodes_of
 from muri_opt.systems.joint.jobs.group_value import Group, Place
+from muri_opt.systems.joint.nodes.places import has_limited_nodes
 from muri_opt.systems.joint.nodes.regions import Region
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ class NodeShares:
         amounts = round_.amounts
         nodes = len(amounts.G)
         pairs: dict[tuple[Group, Region], int] = {}
-        if _are_limited(round_):
+        if has_limited_nodes(round_):
             for key in keys:
                 if _is_in_region(key):
                     pairs.setdefault((key.group, key.region), len(pairs))
@@ -109,9 +110,3 @@ class NodeShares:
 def _is_in_region(key: Key) -> bool:
     """Return whether a column may be anywhere in a region, on any nodes of it."""
     return key.spot is None and key.way is None
-
-
-def _are_limited(round_: Round) -> bool:
-    """Return whether CPUs or memory of a node may be in the way of somebody."""
-    amounts = round_.amounts
-    return any(need.any() and (has < UNLIMITED).any() for need, has in ((amounts.c, amounts.C), (amounts.m, amounts.M)))

@@ -12,10 +12,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from muri_opt.rounds.amounts import Ints
+from muri_opt.systems.joint.charges.consumption import Consumption
+from muri_opt.systems.joint.charges.quotas import Quotas
 from muri_opt.systems.joint.groups.offers import Offers
 from muri_opt.systems.joint.jobs.group_value import Group, Place
-from muri_opt.systems.joint.limits.consumption import Consumption
-from muri_opt.systems.joint.limits.quotas import Quotas
 from muri_opt.systems.joint.nodes.places import place_in_turn
 from muri_opt.systems.joint.nodes.state import Case
 

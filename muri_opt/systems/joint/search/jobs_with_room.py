@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from muri_opt.rounds.amounts import Ints, unlike
 from muri_opt.rounds.free_capacity import FreeCapacity
 from muri_opt.systems.capacity.rooms_in_sets import gpus_inside
+from muri_opt.systems.joint.charges.quotas import Quotas
 from muri_opt.systems.joint.jobs.group_value import Group, Place
 from muri_opt.systems.joint.jobs.models import Models
-from muri_opt.systems.joint.limits.quotas import Quotas
 from muri_opt.systems.joint.nodes.places import free_beside
 from muri_opt.systems.joint.nodes.regions import Region, Regions
 from muri_opt.systems.joint.nodes.state import Case

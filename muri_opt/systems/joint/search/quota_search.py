@@ -15,16 +15,16 @@ from muri_opt.rounds.anytime import Steps, first_of, last_of
 from muri_opt.rounds.sharing_now import Held
 from muri_opt.rounds.stopping import look_at_clock
 from muri_opt.systems.capacity.free_capacity import summed
+from muri_opt.systems.joint.charges.capacity_charges import Capacities, capacity_charges, within
+from muri_opt.systems.joint.charges.consumption import Consumption
+from muri_opt.systems.joint.charges.quotas import Quotas
+from muri_opt.systems.joint.charges.search_terms import NOT_DEARER, Terms, priced_together, terms_of
 from muri_opt.systems.joint.groups.offers import Offers
 from muri_opt.systems.joint.groups.price_search import BLOCK, DEARER, Found, search
 from muri_opt.systems.joint.jobs.group_value import Group, Place
 from muri_opt.systems.joint.jobs.job_model import Floats
-from muri_opt.systems.joint.limits.capacity_charges import Capacities, capacity_charges, within
-from muri_opt.systems.joint.limits.consumption import Consumption
-from muri_opt.systems.joint.limits.quotas import Quotas
-from muri_opt.systems.joint.limits.search_terms import NOT_DEARER, Terms, priced_together, terms_of
 from muri_opt.systems.joint.nodes.home_room import usable_gpus
-from muri_opt.systems.joint.nodes.places import Stay, has_scarce_nodes, place_groups
+from muri_opt.systems.joint.nodes.places import Stay, has_limited_nodes, has_scarce_nodes, place_groups
 from muri_opt.systems.joint.nodes.state import State
 
 _STEPS = 8
@@ -161,7 +161,11 @@ class _Search:
 
     def _better_placed(self, found: Found, paid: Floats) -> SearchResult:
         """Return groups placed in the best order where not all may find room."""
-        orders = _Order if has_scarce_nodes(self.state.case.round_) else (_Order.WORTH,)
+        round_, orders = self.state.case.round_, [_Order.WORTH]
+        if has_scarce_nodes(round_):
+            orders.append(_Order.LARGEST)
+        if has_limited_nodes(round_):
+            orders.append(_Order.LEAST_ROOM)
         return _best(*[self._placed(found, paid, order) for order in orders])
 
 

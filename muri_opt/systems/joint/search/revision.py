@@ -19,12 +19,12 @@ import numpy as np
 from muri_opt.rounds.amounts import Ints
 from muri_opt.rounds.anytime import Steps, last_of
 from muri_opt.rounds.sharing_now import Held
+from muri_opt.systems.joint.charges.quotas import within_quotas
 from muri_opt.systems.joint.groups.offers import Offers
 from muri_opt.systems.joint.groups.running_groups import running_groups
 from muri_opt.systems.joint.jobs.group_value import Group, Place
 from muri_opt.systems.joint.jobs.job_model import Floats
 from muri_opt.systems.joint.jobs.worth import SCALE
-from muri_opt.systems.joint.limits.quotas import within_quotas
 from muri_opt.systems.joint.nodes.home_room import within_room
 from muri_opt.systems.joint.nodes.state import State
 from muri_opt.systems.joint.search.quota_search import SearchResult, placed_beside, searched, searching

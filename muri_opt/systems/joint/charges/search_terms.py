@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from muri_opt.rounds.amounts import Ints
+from muri_opt.systems.joint.charges.capacity_charges import Capacities, asked_by, lone_charges
+from muri_opt.systems.joint.charges.quota_charges import quota_charges
+from muri_opt.systems.joint.charges.quotas import Quotas
+from muri_opt.systems.joint.charges.sampled_charges import sampled_charges
 from muri_opt.systems.joint.groups.offers import Offers
 from muri_opt.systems.joint.groups.price_search import DEARER, Found, search
 from muri_opt.systems.joint.jobs.job_model import Floats
-from muri_opt.systems.joint.limits.capacity_charges import Capacities, asked_by, lone_charges
-from muri_opt.systems.joint.limits.quota_charges import quota_charges
-from muri_opt.systems.joint.limits.quotas import Quotas
-from muri_opt.systems.joint.limits.sampled_charges import sampled_charges
 
 NOT_DEARER = 1.0
 """Where jobs pay for more than GPUs, these are no dearer for being shared."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from muri_opt.rounds.amounts import Ints
+from muri_opt.systems.joint.charges.quotas import Quotas
+from muri_opt.systems.joint.charges.size_steps import SizeSteps
 from muri_opt.systems.joint.groups.offers import Offers
 from muri_opt.systems.joint.jobs.job_model import Floats
-from muri_opt.systems.joint.limits.quotas import Quotas
-from muri_opt.systems.joint.limits.size_steps import SizeSteps
 
 _LOOKS = 32
 """How often the price of GPUs is looked for, with more quotas that bind each time; ten have been enough so far."""

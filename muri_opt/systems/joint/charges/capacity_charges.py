@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from muri_opt.rounds.amounts import Ints
+from muri_opt.systems.joint.charges.consumption import Consumption, members_of
 from muri_opt.systems.joint.groups.offers import Offers
 from muri_opt.systems.joint.groups.price_search import Found
 from muri_opt.systems.joint.jobs.group_value import Group
 from muri_opt.systems.joint.jobs.job_model import Floats
-from muri_opt.systems.joint.limits.consumption import Consumption, members_of
 
 _STEPS = 12
 _CALMER = 3

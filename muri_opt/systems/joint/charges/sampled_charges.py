@@ -7,10 +7,10 @@ from math import ceil
 import numpy as np
 
 from muri_opt.rounds.amounts import Ints
+from muri_opt.systems.joint.charges.capacity_charges import Capacities, charges_of
 from muri_opt.systems.joint.groups.offers import Offers
 from muri_opt.systems.joint.groups.sizes import price_of
 from muri_opt.systems.joint.jobs.job_model import Floats
-from muri_opt.systems.joint.limits.capacity_charges import Capacities, charges_of
 
 _SAMPLE = 128
 """Jobs that are looked at, at most."""

@@ -12,8 +12,8 @@ from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import UNLIMITED, Ints
 from muri_opt.rounds.memoise import recalled
 from muri_opt.rounds.sharing_now import Held
+from muri_opt.systems.joint.charges.consumption import Consumption, members_of
 from muri_opt.systems.joint.jobs.group_value import Group
-from muri_opt.systems.joint.limits.consumption import Consumption, members_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
