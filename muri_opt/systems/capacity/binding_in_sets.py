@@ -99,8 +99,6 @@ class BindingInSets:
         self._found: dict[tuple[object, ...], _Room] = {}
         self._room_of: dict[int, _Room] = {}
         """What jobs find that were looked at."""
-        self._parts: dict[tuple[int, Needs], tuple[Demand, Ints, Ints]] = {}
-        """By demands, which are kept, and needs: what is free in each part, and how many GPUs it holds when empty."""
         self._other_nodes: dict[tuple[Demand, str], str] = {}
         """What is said of the nodes from which jobs are barred, by their demand and how it begins."""
 
@@ -215,13 +213,15 @@ class BindingInSets:
         most = dict(zip(few, held, strict=True))
         rooms = self._rooms.together([one.needs for one in asked], inside[part])
         every_lack = LackingAmounts(self._round, left, holders, inside).of_each([one.job for one in asked], rooms, part)
+        of_several = [at for at, one in enumerate(asked) if len(one.open_to.sets) > 1 and one.asks > free[part[at]]]
+        several = [(asked[at].needs, asked[at].asks, asked[at].open_to) for at in of_several]
+        in_one_part = dict(zip(of_several, self._empty.most_in_a_set(left.gpus, several), strict=True))
         found = []
-        for one, limit, place, lacks in zip(asked, limits, part, every_lack, strict=True):
-            here, together = free[place], free[place]
+        for at, (one, limit, place, lacks) in enumerate(zip(asked, limits, part, every_lack, strict=True)):
+            here = free[place]
+            together = in_one_part.get(at, here)
             words = f"{here} are free where it may start"
-            if len(one.open_to.sets) > 1 and one.asks > here:
-                together = self._in_one_part(one)
-                words += f", at most {together} in one part" if together < here else ""
+            words += f", at most {together} in one part" if together < here else ""
             words += named_holders(most[place], one.asks - here) if one.asks > here else _shape(one.open_to)
             if self._consolidate and one.asks <= here:
                 words += f", on {limit} node{'s' * (limit != 1)}"
@@ -229,17 +229,6 @@ class BindingInSets:
             words += self._others(one, left.gpus, "others are free")
             found.append(_Room(free=here, together=together, said=words))
         return found
-
-    def _in_one_part(self, asked: _Asked) -> int:
-        """Return the most GPUs that are free in one of the parts that could hold a job; no job is in two of them."""
-        demand, key = asked.open_to, (id(asked.open_to), asked.needs)
-        if key not in self._parts:
-            nodes = np.concatenate(demand.sets)
-            first = np.cumsum([0, *map(len, demand.sets[:-1])])
-            free, ever = (np.add.reduceat(has[nodes], first) for has in (self._left.gpus, self._empty.of(asked.needs)))
-            self._parts[key] = demand, free, ever
-        _, free, ever = self._parts[key]
-        return int(free[ever >= asked.asks].max(initial=0))
 
     def _others(self, asked: _Asked, gpus: Ints, begin: str) -> str:
         """Return which rules bar jobs from other nodes, if there are any; those of one demand are told the same."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -17,12 +18,14 @@ from muri_opt.rounds.field_groups import PLACES, SHAPES, STATES
 from muri_opt.rounds.levels import unit_codes
 from muri_opt.rounds.memoise import recalled
 from muri_opt.rounds.shape import NodeRange
+from muri_opt.rounds.unlike import unlike_runs
 from muri_opt.systems.capacity.type_quotas import QUOTA_BY_TYPE
 
 ASKED: Final = PLACES | SHAPES | STATES
 """Fields that say where a gang may be; in a round that uses none of them it may be anywhere."""
 _BESIDE_NODES: Final = SHAPES | (STATES - {"node.state"}) | {"job.within"}
 """Fields that ask for more than certain nodes."""
+_ANY_NUMBER: Final = NodeRange()
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -69,7 +72,8 @@ class NodeSets:
     """The demand of each job: job j is of kind ``kind[j]``, which may start on node s if ``inside[kind[j], s]``.
 
     ``places`` has all that jobs can tell nodes by, in columns. ``wishes`` has the jobs that prefer to be inside one
-    unit of a level, with the unit of each node, -1 for none.
+    unit of a level, with the unit of each node, -1 for none. ``levels`` has the level inside one unit of which those of
+    each kind have to be, if any.
     """
 
     kind: Ints
@@ -77,6 +81,7 @@ class NodeSets:
     inside: NDArray[np.bool_]
     places: Ints
     wishes: Mapping[int, Ints]
+    levels: tuple[str | None, ...]
 
     @cached_property
     def look(self) -> Ints:
@@ -139,7 +144,10 @@ def _node_sets(round_: Round) -> NodeSets:
         for (_, one), own, some in zip(known, sets, near, strict=True)
     ]
     wishes = {at: units[one.level] for at, one in enumerate(asked or ()) if one.prefers and one.level is not None}
-    return NodeSets(kind=kind, demands=tuple(demands), inside=may, places=places, wishes=wishes)
+    inside_of = tuple([None if one.prefers else one.level for _, one in known])
+    return NodeSets(
+        kind=kind, demands=tuple(demands), inside=may, places=places, wishes=wishes, levels=inside_of
+    )
 
 
 class _Asked(NamedTuple):
@@ -160,7 +168,7 @@ def _asked(round_: Round) -> Sequence[_Asked] | None:
         _Asked(
             starts=not waits and not (job.stays_put and not is_lost(round_, position)),
             level=None if job.within is None else job.within.level,
-            nodes=job.nodes or NodeRange(),
+            nodes=job.nodes or _ANY_NUMBER,
             even=job.even,
             prefers=job.within is not None and not job.within.required,
         )
@@ -184,8 +192,13 @@ def _apart(may: NDArray[np.bool_], types: Ints, units: Ints, same: dict[bytes, I
         line = np.argsort(code, kind="stable")
         row, node, code = row[line], node[line], code[line]
     starts = np.flatnonzero(np.diff(code, prepend=-2))
-    found: list[list[Ints]] = [[] for _ in may]
-    for own, start, end in zip(row[starts].tolist(), starts.tolist(), [*starts[1:].tolist(), len(node)], strict=False):
+    in_turn = np.lexsort((node[starts], row[starts]))
+    starts, ends = starts[in_turn], np.append(starts[1:], len(node))[in_turn]
+    first, alike = unlike_runs(node, starts, ends)
+    sets = []
+    for start, end in zip(starts[first].tolist(), ends[first].tolist(), strict=True):
         nodes = node[start:end]
-        found[own].append(same.setdefault(nodes.tobytes(), nodes))
-    return [tuple(sorted(sets, key=lambda nodes: nodes.item(0)) if len(sets) > 1 else sets) for sets in found]
+        sets.append(same.setdefault(nodes.tobytes(), nodes))
+    each = [sets[at] for at in alike.tolist()]
+    last = np.cumsum(np.bincount(row[starts], minlength=len(may))).tolist()
+    return [tuple(each[start:end]) for start, end in pairwise([0, *last])]

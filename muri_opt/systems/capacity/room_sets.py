@@ -6,12 +6,15 @@ that have room for exactly so many are the bits of one Python integer; the first
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from functools import reduce
+from operator import or_
 from typing import Final
 
 import numpy as np
 
 from muri_opt.rounds.node_bits import EVERY_NODE, Bits, bits_of_each
+from muri_opt.systems.capacity.amount_levels import AmountLevels
 from muri_opt.systems.capacity.held_parts import Parts
 from muri_opt.systems.capacity.node_looks import Kind, NodeLooks
 
@@ -40,6 +43,9 @@ class RoomSets:
         """How many of these changes the sets of each kind that was asked for know of."""
         self._looks = NodeLooks(self.free, self._changed)
         """What is asked of kinds that have no sets."""
+        self._levels: tuple[AmountLevels, AmountLevels] | None = None
+        """Nodes by the CPUs and the memory they have left, once it was asked for."""
+        self._levels_seen = 0
         self._failed: dict[Kind, dict[Bits, int]] = {}
         """The smallest share of each kind that found no room among some nodes: no larger one ever will."""
 
@@ -89,6 +95,9 @@ class RoomSets:
         """
         sets: Mapping[int, Bits] | None = None
         failed = self._failed.setdefault(kind, {})
+        if len(regions) > 1:  # many of them may be full
+            has_gpus = reduce(or_, self._now(GPUS_ALONE).values(), 0)
+            regions = [among for among in regions if among & has_gpus]
         for among in regions:
             if failed.get(among, _NEVER) <= gpus:
                 continue
@@ -113,14 +122,28 @@ class RoomSets:
         """
         if len(self._open) > FEW_NODES:
             return self._looks.fit_parts(parts, among)
-        found, used, sets = Parts(), ~among, self._now(GPUS_ALONE)
-        for gpus, milli, mib in parts:
-            best = next((node for node in _tightest(sets, gpus, used) if self._has(node, milli, mib)), None)
+        found, sets = Parts(), self._now(GPUS_ALONE)
+        for part in parts:
+            best = self._tightest(sets, part, among)
             if best is None:
                 return None
-            used |= 1 << best
-            found.append((best, gpus))
+            among &= ~(1 << best)
+            found.append((best, part[0]))
         return found
+
+    def _tightest(self, sets: Mapping[int, Bits], part: PartAmounts, among: Bits) -> int | None:
+        """Return the node with the fewest GPUs that has room for a part, where ``sets`` has the nodes by their GPUs."""
+        gpus, milli, mib = part
+        cpus, memory, open_ = self._cpus, self._memory, among & self._nodes_with(milli, mib)
+        for room in sorted([room for room, nodes in sets.items() if room >= gpus and nodes & open_]):
+            nodes = sets[room] & open_
+            while nodes:
+                first = nodes & -nodes
+                node = first.bit_length() - 1
+                if milli <= cpus[node] and mib <= memory[node]:
+                    return node
+                nodes ^= first
+        return None
 
     def holds_parts(self, parts: Sequence[PartAmounts], nodes: Sequence[int]) -> bool:
         """Return whether nodes have room for a part each."""
@@ -128,6 +151,20 @@ class RoomSets:
             gpus <= self._gpus[node] and self._has(node, milli, mib)
             for node, (gpus, milli, mib) in zip(nodes, parts, strict=True)
         )
+
+    def _nodes_with(self, milli: int, mib: int) -> Bits:
+        """Return the nodes that have so many milli-CPUs and MiB left, with few that have less."""
+        if not milli and not mib:
+            return EVERY_NODE
+        if self._levels is None:
+            self._levels = AmountLevels(self._cpus), AmountLevels(self._memory)
+        else:
+            since = self._changed[self._levels_seen :]
+            for levels in self._levels:
+                levels.look_at(since)
+        self._levels_seen = len(self._changed)
+        cpus, memory = self._levels
+        return cpus.nodes_with(milli) & memory.nodes_with(mib)
 
     def _has(self, node: int, milli: int, mib: int) -> bool:
         return milli <= self._cpus[node] and mib <= self._memory[node]
@@ -236,13 +273,3 @@ def _best_among(sets: Mapping[int, Bits], gpus: int, among: Bits) -> Parts | Non
 def _first(nodes: Bits) -> int:
     """Return the first of some nodes."""
     return (nodes & -nodes).bit_length() - 1
-
-
-def _tightest(sets: Mapping[int, int], gpus: int, used: int) -> Iterator[int]:
-    """Yield the nodes with so many GPUs or more that are not used, by bits: those with the fewest first."""
-    for room in sorted([room for room, nodes in sets.items() if room >= gpus and nodes & ~used]):
-        nodes = sets[room] & ~used
-        while nodes:
-            first = nodes & -nodes
-            yield first.bit_length() - 1
-            nodes ^= first

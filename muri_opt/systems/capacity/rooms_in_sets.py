@@ -44,15 +44,7 @@ class GangsInSets:
         """Return gangs of so many GPUs as they are asked for, in a cluster of so many nodes."""
         shaped = [at for at, (_, _, demand) in enumerate(asked) if demand.shaped]
         plain = [at for at, (_, gpus, demand) in enumerate(asked) if gpus > 0 and demand.sets and not demand.shaped]
-        demands = {id(demand): demand for _, _, demand in map(asked.__getitem__, plain)}
-        sets = {id(some): some for demand in demands.values() for some in demand.sets}
-        place = {one: at for at, one in enumerate(sets)}
-        inside = np.zeros((len(sets), nodes), dtype=np.bool_)
-        for row, some in zip(inside, sets.values(), strict=True):
-            row[some] = True
-        rows = {one: [place[id(some)] for some in demand.sets] for one, demand in demands.items()}
-        each = [rows[id(asked[at][2])] for at in plain]
-        sizes = np.array([len(some) for some in each], dtype=np.int64)
+        inside, row, sizes = _sets_of([asked[at][2] for at in plain], nodes)
         kinds, kind = _numbered([asked[at][0] for at in plain])
         return cls(
             asked=asked,
@@ -62,7 +54,7 @@ class GangsInSets:
             needs=kinds,
             kind=np.repeat(kind, sizes),
             inside=inside,
-            row=np.array([*chain.from_iterable(each)], dtype=np.int64),
+            row=row,
             first=np.cumsum(sizes) - sizes,
         )
 
@@ -110,6 +102,23 @@ class RoomsInSets:
                 found[at] = well
         return found
 
+    def most_in_a_set(self, gpus: Ints, asked: Sequence[tuple[Needs, int, Demand]]) -> list[int]:
+        """Return the most of some ``gpus`` of nodes that are in one of the sets of each gang that has room for it here.
+
+        >>> rooms, sets = RoomsInSets(np.array([4, 2, 3]), np.zeros(3), np.zeros(3)), (np.arange(2), np.array([2]))
+        >>> gang = (0, 0), 4, Demand(sets=sets, least=1, most=None, even=False)
+        >>> rooms.most_in_a_set(np.array([1, 0, 3]), [gang])
+        [1]
+        """
+        if not asked:
+            return []
+        inside, row, sizes = _sets_of([demand for _, _, demand in asked], len(gpus))
+        needs, kind = _numbered([own for own, _, _ in asked])
+        room = gpus_inside(self._free, needs, np.repeat(kind, sizes), inside, row)
+        enough = room >= np.repeat([asks for _, asks, _ in asked], sizes)
+        most: list[int] = np.maximum.reduceat((inside @ gpus)[row] * enough, np.cumsum(sizes) - sizes).tolist()
+        return most
+
     def fewest_nodes(self, needs: Needs, gpus: int, demand: Demand, limit: int | None = None) -> int | None:
         """Return on how many nodes :func:`.shaped_fit.fit_in_sets` puts a gang, or ``None`` where it does not fit.
 
@@ -134,6 +143,24 @@ class RoomsInSets:
             room = np.sort(np.maximum(self.of(needs)[nodes], 0))[::-1]
             self._reaches[key] = nodes, np.cumsum(room).tolist()  # as long as the nodes are kept, no others have the id
         return self._reaches[key][1]
+
+
+def _sets_of(demands: Sequence[Demand], nodes: int) -> tuple[Bools, Ints, Ints]:
+    """Return which of so many nodes are in each set of some demands, which of these every demand has, and how many.
+
+    Each has one at least; sets that are one array have one row.
+    """
+    unlike_ones = {id(demand): demand for demand in demands}
+    every = [*chain.from_iterable([demand.sets for demand in unlike_ones.values()])]
+    sets = dict(zip(map(id, every), every, strict=True))
+    place = dict(zip(sets, range(len(sets)), strict=True))
+    inside = np.zeros((len(sets), nodes), dtype=np.bool_)
+    if sets:
+        inside[np.repeat(np.arange(len(sets)), [*map(len, sets.values())]), np.concatenate([*sets.values()])] = True
+    rows = {one: [place[id(some)] for some in demand.sets] for one, demand in unlike_ones.items()}
+    each = [rows[id(demand)] for demand in demands]
+    row = np.array([*chain.from_iterable(each)], dtype=np.int64)
+    return inside, row, np.array([*map(len, each)], dtype=np.int64)
 
 
 def _numbered(needs: Sequence[Needs]) -> tuple[Ints, Ints]:

@@ -60,7 +60,7 @@ def timed_placed(
 def _planned(models: Models, group: Group, place: Place, share: Ints, number: int) -> Placed:
     """Return a job that runs by a plan, with what its parts take: the larger ones where it has more GPUs."""
     plans = models.plans_of(group[0])
-    part_of = {part.gpus: part for part in plans.shapes[number].parts}
+    part_of = {part.gpus: part for part in plans.shape(number).parts}
     parts = [part_of[gpus] for _, gpus in place.parts]
     takes = tuple((part.milli, part.mib) for part in parts)
     return Placed(jobs=group, share=share, plan=plans.names[number], takes=takes)

@@ -56,7 +56,7 @@ def left_on_nodes(case: Case, placed: dict[Group, Place]) -> list[list[int]]:
         largest_first = sorted(parts, key=lambda part: -part[1])
         each = [(gpus, gpus * cpus, gpus * memory) for _, gpus in largest_first]
         if way is not None:
-            each = [*case.models.plans_of(group[0]).shapes[way].parts]
+            each = [*case.models.plans_of(group[0]).shape(way).parts]
         for (node, _), taken in zip(largest_first, each, strict=True):
             left[node] = [has - took for has, took in zip(left[node], taken, strict=True)]
     return left

@@ -13,8 +13,10 @@ from muri_opt import Cluster, Job, Node, Plan, Round, policy_from
 from muri_opt.rounds.free_capacity import FreeCapacity
 from muri_opt.systems.capacity.room_sets import RoomSets
 from muri_opt.systems.joint.jobs.models import Models, models_of
+from muri_opt.systems.joint.jobs.plan_ways import PlanShape
 from muri_opt.systems.joint.nodes.plan_rooms import plan_rooms
 from muri_opt.systems.joint.nodes.plans_in_turn import PlansInTurn
+from muri_opt.systems.joint.nodes.quota_left import QuotaLeft
 from muri_opt.systems.joint.nodes.regions import Regions
 from muri_opt.systems.joint.rules import JointRules
 
@@ -51,6 +53,11 @@ def with_taken(round_: Round, draw: Random) -> FreeCapacity:
     return free
 
 
+def shapes_of(models: Models, job: int) -> list[PlanShape]:
+    plans = models.plans_of(job)
+    return [plans.shape(number) for number in range(len(plans.names))]
+
+
 def fits_alone(round_: Round, models: Models, free: FreeCapacity, job: int) -> list[bool]:
     """Return which plans of a job find room, each looked at by itself."""
     regions = Regions.of(round_)
@@ -59,7 +66,7 @@ def fits_alone(round_: Round, models: Models, free: FreeCapacity, job: int) -> l
             RoomSets(*free.left.tolist()).fit_parts(shape.parts, region) is not None
             for region in regions.of_plan(job, shape.types)
         )
-        for shape in models.plans_of(job).shapes
+        for shape in shapes_of(models, job)
     ]
 
 
@@ -92,8 +99,8 @@ def test_jobs_in_turn_run_by_the_first_plan_that_finds_room(binding: str) -> Non
         turns.expect(line)
         for job in line:
             most = draw.randint(0, 12)
-            found = turns.fit(rooms, job, lambda gpus, most=most: gpus <= most)
-            shapes, regions = models.plans_of(job).shapes, Regions.of(round_)
+            found = turns.fit(rooms, job, most, QuotaLeft(round_.amounts))
+            shapes, regions = shapes_of(models, job), Regions.of(round_)
             each = (
                 (number, parts)
                 for number, shape in enumerate(shapes)

@@ -55,6 +55,7 @@ class Models:
     counts: Ints
     rows: tuple[Row, ...] = field(repr=False)
     kinds: list[int] = field(repr=False)
+    _by_plans: list[bool] = field(repr=False)
     timed: dict[tuple[tuple[int, ...], int], tuple[int, tuple[int, ...]]] = field(default_factory=dict, repr=False)
     _models: dict[int, JobModel] = field(default_factory=dict, repr=False)
     _ways: dict[int, Ways] = field(default_factory=dict, repr=False)
@@ -63,6 +64,7 @@ class Models:
     def read(cls, jobs: Sequence[Job], most_gpus: int, *, full: bool, powers: bool) -> Models:
         """Return the models on a cluster of so many GPUs; what is wrong with a job is told with its place."""
         kinds, rows, plans = _kinds(_known(jobs, full=full, powers=powers))
+        planned = [own is not NO_PLANS for own in plans]
         numbers, end = _numbers(rows)
         begin = np.append(0, end)[:-1]
         count: Ints = numbers[begin + 1].astype(np.int64)
@@ -87,10 +89,11 @@ class Models:
             first=numbers[head + least],
             largest=length - 1,
             plans=tuple(plans),
-            are_planned=any(own is not NO_PLANS for own in plans),
+            are_planned=any(planned),
             counts=np.flatnonzero(period.any(axis=0)),
             rows=tuple(rows),
             kinds=kinds,
+            _by_plans=[planned[kind] for kind in kinds],
         )
 
     def __len__(self) -> int:
@@ -117,7 +120,7 @@ class Models:
 
     def runs_by_plans(self, job: int) -> bool:
         """Return whether a job runs by plans."""
-        return bool(self.plans[self.kinds[job]].shapes)
+        return self._by_plans[job]
 
     def plans_of(self, job: int) -> RankedPlans:
         """Return the plans of a job, the fastest first; none where it runs without."""

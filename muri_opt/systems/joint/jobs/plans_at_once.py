@@ -2,24 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from itertools import chain
 from operator import attrgetter
 from typing import Final
 
 import numpy as np
 
-from muri_opt.rounds import Job, Plan
+from muri_opt.rounds import Job
 from muri_opt.rounds.quantities import MIB_PER_GIB, MILLI_PER_CPU
 from muri_opt.systems.joint.jobs.model_rows import NO_STAGES, STAGES, Bools, cut
-from muri_opt.systems.joint.jobs.plan_ways import PER_SECOND, PlanShape, RankedPlans
-from muri_opt.systems.plans.plan_parts import Part, needs_with_a_gpu, plan_entry
+from muri_opt.systems.joint.jobs.plan_ways import (
+    GPUS,
+    LARGEST,
+    MANY_LARGEST,
+    NEEDS,
+    PARTS,
+    PER_SECOND,
+    SMALLEST,
+    RankedPlans,
+)
+from muri_opt.systems.plans.plan_parts import needs_with_a_gpu
 from muri_opt.systems.whole_quotients import MOST_QUOTIENT, Floats, Ints, quotient_up
 
 _DIGITS: Final = 53
 """Binary digits of a float."""
 _WORD_BITS: Final = 64
 _name = attrgetter("name")
+_said = attrgetter("name", "gpus", "nodes", "cpus", "memory_gib", "throughput", "gpu_type", "gpu_types")
 
 
 def plan_rows_of(jobs: Sequence[Job]) -> list[tuple[bytes, RankedPlans] | None]:
@@ -28,11 +38,11 @@ def plan_rows_of(jobs: Sequence[Job]) -> list[tuple[bytes, RankedPlans] | None]:
     plans = [*chain.from_iterable(every)]
     if not plans:
         return [None] * len(jobs)
+    names, *numbers, type_, types = zip(*map(_said, plans), strict=True)
+    gpus, nodes, cpus, memory, speed = np.array(numbers, dtype=np.float64)  # not a number where it is not said
     count = np.array([*map(len, every)], dtype=np.int64)
     job = np.repeat(np.arange(len(jobs)), count)
-    speed = np.array([plan.throughput for plan in plans], dtype=np.float64)
-    shape, shapes = _shapes(jobs, plans, job)
-    gpus, nodes = np.array([(one.gpus, len(one.parts)) for one in shapes], dtype=np.int64)[shape].T
+    needs = _needs(gpus, nodes, (cpus, memory), np.array([needs_with_a_gpu(one) for one in jobs], dtype=np.int64)[job])
     period, told = _periods(speed)
     named = [len({*map(_name, mine)}) == len(mine) for mine in every]  # else two may be the same plan
     promised = [0.0 if one.guarantee is None else one.guarantee.throughput for one in jobs]
@@ -42,66 +52,40 @@ def plan_rows_of(jobs: Sequence[Job]) -> list[tuple[bytes, RankedPlans] | None]:
     line = np.lexsort((nodes, gpus, period, job))  # of equal ones the first comes first
     line = line[able[line]]
     ends = np.cumsum(np.bincount(job[line], minlength=len(jobs))).tolist()
-    rows = iter(_rows(job[line], gpus[line], period[line], plain))
-    columns = (
-        tuple([plans[place].name for place in line.tolist()]),
-        tuple(period[line].tolist()),
-        tuple([shapes[number] for number in shape[line].tolist()]),
-    )
+    needs, period, places = needs[line], period[line], line.tolist()
+    rows = iter(_rows(job[line], needs[:, GPUS], period, plain))
+    typed = any(one is not None for one in (*type_, *types))
     own = [slice(start, end) for start, end in zip([0, *ends], ends, strict=False)]
+    columns = (
+        tuple([names[place] for place in places]),
+        tuple(period.tolist()),
+        tuple(needs[:, GPUS].tolist()),
+        needs,
+        *([tuple([plans[place].types for place in places])] if typed else []),
+    )
     ranked = map(RankedPlans, *(map(column.__getitem__, own) for column in columns))
     return [(next(rows), mine) if well else None for mine, well in zip(ranked, plain.tolist(), strict=True)]
 
 
-def _shapes(jobs: Sequence[Job], plans: Sequence[Plan], job: Ints) -> tuple[Ints, list[PlanShape]]:
-    """Return the shape of each plan by its number, and all shapes: many plans have the same.
+def _needs(gpus: Floats, nodes: Floats, said: tuple[Floats, Floats], with_a_gpu: Ints) -> Ints:
+    """Return what plans need, a row each; what they do not say of CPUs and memory is what jobs need with each GPU.
 
-    Shapes are told apart by one column after another of what plans say, and of what their jobs ask for with each GPU.
+    A part takes as much of these as it has of the GPUs, rounded up.
     """
-    needs = [needs_with_a_gpu(one) for one in jobs]
-    number = np.array(_numbered(needs)[0], dtype=np.int64)[job]
-    for column in (
-        [plan.gpus for plan in plans],
-        [plan.nodes for plan in plans],
-        [plan.cpus for plan in plans],
-        [plan.memory_gib for plan in plans],
-        [plan.types for plan in plans],
-    ):
-        own, most = _numbered(column)
-        if most > 1:
-            number = np.unique(number * most + own, return_inverse=True)[1]
-    _, first = np.unique(number, return_index=True)
-    differ, with_a_gpu = [plans[at] for at in first.tolist()], np.array(needs, dtype=np.int64)[job[first]]
-    return number, _shapes_of_each(differ, with_a_gpu)
-
-
-def _shapes_of_each(plans: Sequence[Plan], needs: Ints) -> list[PlanShape]:
-    """Return the shapes of plans whose jobs need so many milli-CPUs and MiB with each GPU.
-
-    What parts take that are all of one size is worked out at once.
-    """
-    gpus, nodes = np.array([(plan.gpus, plan.nodes) for plan in plans], dtype=np.int64).T
-    cpus = _amounts([plan.cpus for plan in plans], MILLI_PER_CPU, gpus * needs[:, 0])
-    memory = _amounts([plan.memory_gib for plan in plans], MIB_PER_GIB, gpus * needs[:, 1])
-    parts = map(Part, *((-(-has // nodes)).tolist() for has in (gpus, cpus, memory)))
-    shapes = [PlanShape(plan.gpus, (part,) * plan.nodes, plan.types) for plan, part in zip(plans, parts, strict=True)]
-    for at in np.flatnonzero(gpus % nodes).tolist():
-        shapes[at] = PlanShape.of(plan_entry(0, plans[at], *needs[at].tolist()))
-    return shapes
-
-
-def _amounts(said: Sequence[float | None], units: int, unsaid: Ints) -> Ints:
-    """Return amounts of plans in whole units, and what they have that do not say it."""
-    if all(one is None for one in said):
-        return unsaid
-    told = np.array(said, dtype=np.float64)
-    return np.where(np.isnan(told), unsaid, np.rint(np.nan_to_num(told * units)).astype(np.int64))
-
-
-def _numbered(said: Sequence[Hashable]) -> tuple[list[int], int]:
-    """Return a number for each of some values, the same for equal ones, and how many numbers there are."""
-    number = {value: place for place, value in enumerate(set(said))}
-    return ([number[value] for value in said] if len(number) > 1 else [0] * len(said)), len(number)
+    needs = np.zeros((len(gpus), NEEDS), dtype=np.int64)
+    needs[:, GPUS], needs[:, PARTS] = whole, many = gpus.astype(np.int64), nodes.astype(np.int64)
+    few, more = np.divmod(whole, many)
+    needs[:, MANY_LARGEST] = np.where(more > 0, more, many)
+    uneven = np.flatnonzero(more)
+    for part, size in ((LARGEST, few + (more > 0)), (SMALLEST, few)):
+        needs[:, part.start] = size
+        for at, (own, units) in enumerate(zip(said, (MILLI_PER_CPU, MIB_PER_GIB), strict=True), part.start + 1):
+            unsaid = np.isnan(own)
+            every = np.rint(np.where(unsaid, 0.0, own) * units).astype(np.int64)
+            every = np.where(unsaid, whole * with_a_gpu[:, at - part.start - 1], every)
+            needs[:, at] = -(-every // many)
+            needs[uneven, at] = -(-every[uneven].astype(object) * size[uneven] // whole[uneven])  # beyond a word
+    return needs
 
 
 def _periods(speed: Floats) -> tuple[Ints, Bools]:

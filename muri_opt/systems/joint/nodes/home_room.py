@@ -48,7 +48,7 @@ def usable_gpus(round_: Round, kept: Mapping[Group, Held], jobs: Ints) -> int:
 def _takes(rooms: RoomSets, state: State, needs: list[tuple[int, int]], group: Group, home: Place) -> bool:
     """Let a group have its place, if there is room, and say whether."""
     if home.way is not None:
-        parts = state.case.models.plans_of(group[0]).shapes[home.way].parts
+        parts = state.case.models.plans_of(group[0]).shape(home.way).parts
         nodes = home.largest_first
         if not rooms.holds_parts(parts, nodes):
             return False

@@ -224,17 +224,16 @@ class _Placing:
 
     def _place_plan(self, job: int, most: int, here: Place | None) -> None:
         """Give a job a plan of so many GPUs, where it is if it can stay, or the fastest one that finds room."""
-        shapes = self._models.plans_of(job).shapes
-        if here is not None and here.way is not None and self._may_have(job, shapes[here.way].gpus, most):
-            nodes = here.largest_first
-            if self._rooms.holds_parts(shapes[here.way].parts, nodes):
-                self._take_plan(job, here.way, shapes[here.way], nodes)
+        plans = self._models.plans_of(job)
+        if here is not None and here.way is not None and self._may_have(job, plans.gpus[here.way], most):
+            shape, nodes = plans.shape(here.way), here.largest_first
+            if self._rooms.holds_parts(shape.parts, nodes):
+                self._take_plan(job, here.way, shape, nodes)
                 return
-        most = min(most, self.free)
-        found = self._plans.fit(self._rooms, job, lambda gpus: self._may_have(job, gpus, most))
+        found = self._plans.fit(self._rooms, job, min(most, self.free), self._quota)
         if found is not None:
             number, nodes = found
-            self._take_plan(job, number, shapes[number], nodes)
+            self._take_plan(job, number, plans.shape(number), nodes)
 
     def _take_plan(self, job: int, number: int, shape: PlanShape, nodes: Sequence[int]) -> None:
         self._rooms.take_parts(shape.parts, nodes)
@@ -357,7 +356,7 @@ def free_beside(amounts: Amounts, models: Models, placed: Mapping[Group, Place])
     occupy_entries(free, others, flat(placed[group].parts for group in others))
     for group, way in planned.items():
         nodes = placed[group].largest_first
-        for node, part in zip(nodes, models.plans_of(group[0]).shapes[way].parts, strict=True):
+        for node, part in zip(nodes, models.plans_of(group[0]).shape(way).parts, strict=True):
             free.occupy(node, *part)
     return free
 

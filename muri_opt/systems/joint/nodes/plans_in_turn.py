@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
@@ -12,6 +12,7 @@ from muri_opt.systems.capacity.room_sets import PartAmounts, RoomSets
 from muri_opt.systems.joint.jobs.models import Models
 from muri_opt.systems.joint.jobs.plan_ways import PlanShape
 from muri_opt.systems.joint.nodes.plan_rooms import plan_rooms
+from muri_opt.systems.joint.nodes.quota_left import QuotaLeft
 from muri_opt.systems.joint.nodes.regions import Region, Regions
 
 _AT_ONCE: Final = 128
@@ -38,17 +39,20 @@ class PlansInTurn:
         self._line, self._place = jobs, {job: at for at, job in enumerate(jobs)}
         self._are_unlike = None
 
-    def fit(self, rooms: RoomSets, job: int, may_have: Callable[[int], bool]) -> tuple[int, list[int]] | None:
-        """Return the number of the fastest plan with GPUs that a job may have that finds room, and nodes for its parts.
+    def fit(self, rooms: RoomSets, job: int, most: int, quota: QuotaLeft) -> tuple[int, list[int]] | None:
+        """Return the number of the fastest plan of at most so many GPUs that finds room, and nodes for its parts.
 
+        It has no more GPUs than its job can borrow, if that needs to.
         Where the first plan of a job finds none, that is looked up for all its plans, and those of the next jobs in the
         line: few of them do. Where many plans have the same shape, what found no room is told at once.
         """
-        shapes = self._models.plans_of(job).shapes
-        fitting: Collection[int] = self._fitting.get(job, range(len(shapes)))
-        for number, shape in enumerate(shapes):
-            if number in fitting and may_have(shape.gpus):
-                nodes = self._nodes(rooms, job, shape)
+        fitting: Sequence[int] | None = self._fitting.get(job)
+        if fitting is not None and not fitting:
+            return None
+        plans = self._models.plans_of(job)
+        for number, gpus in enumerate(plans.gpus):
+            if gpus <= most and (fitting is None or number in fitting) and quota.can_borrow((job,), gpus):
+                nodes = self._nodes(rooms, job, plans.shape(number))
                 if nodes is not None:
                     return number, nodes
                 if self._look_ahead():
@@ -57,8 +61,7 @@ class PlansInTurn:
 
     def _look_ahead(self) -> bool:
         if self._are_unlike is None:
-            shapes = {id(shape) for job in self._line for shape in self._models.plans_of(job).shapes}
-            self._are_unlike = len(shapes) > len(self._line)
+            self._are_unlike = plan_rooms(self._models, self._round).kinds(self._line) > len(self._line)
         return self._are_unlike
 
     def _nodes(self, rooms: RoomSets, job: int, shape: PlanShape) -> list[int] | None:

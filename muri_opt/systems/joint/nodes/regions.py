@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, reduce
+from itertools import chain
 from operator import or_
 
 import numpy as np
@@ -20,6 +21,8 @@ Region = Bits
 """Nodes as bits; all GPUs of a group are on nodes of one region, spread in any way."""
 _MOST_IN_LINE = 2048
 """Kinds of jobs up to which it is looked for which stand well beside each other."""
+_SEVERAL = ""
+"""Instead of a level, for regions inside units of several levels."""
 _ROWS = 512
 """Kinds that are compared with all others at once."""
 _LESS = 0.001
@@ -30,14 +33,16 @@ _LESS = 0.001
 class Regions:
     """Regions of jobs: job j is of kind ``kind[j]``, and kind k may start in ``of_kind[k]``, which do not overlap.
 
-    ``inside[k]`` says which nodes are in one of them, ``reach[k]`` how many GPUs these have. ``types`` has the nodes of
-    each GPU type. Groups that go on as they are may do so wherever they are.
+    ``inside[k]`` says which nodes are in one of them, ``reach[k]`` how many GPUs these have. ``levels[k]`` is the level
+    inside one unit of which those of kind k have to be, if any. ``types`` has the nodes of each GPU type. Groups that
+    go on as they are may do so wherever they are.
     """
 
     kind: Ints
     of_kind: tuple[tuple[Region, ...], ...]
     inside: NDArray[np.bool_]
     reach: list[int]
+    levels: tuple[str | None, ...]
     types: dict[str | None, Region]
     known: dict[frozenset[int], tuple[Region, ...]] = field(default_factory=dict)
     """What groups of several kinds have in common, as far as it was asked."""
@@ -74,7 +79,15 @@ class Regions:
             return self.of_kind[self.kinds[group[0]]]
         if kinds not in self.known:
             first, *others = sorted(kinds)
-            self.known[kinds] = reduce(self._common, others, self.of_kind[first])
+            found, level = self.of_kind[first], self.levels[first]
+            for other in others:
+                if self.levels[other] in (None, level):  # none of the regions reaches into two of the other's
+                    where = self.unions[other]
+                    found = tuple([one & where for one in found if one & where])
+                else:
+                    found = self._common(found, other)
+                    level = self.levels[other] if level is None else _SEVERAL
+            self.known[kinds] = found
         return self.known[kinds]
 
     def _common(self, some: tuple[Region, ...], kind: int) -> tuple[Region, ...]:
@@ -105,7 +118,11 @@ class Regions:
 
     def of_plan(self, job: int, types: tuple[str, ...] | None) -> tuple[Region, ...]:
         """Return where a job may start by a plan for these GPU types, ``None`` for any."""
-        own = self.of_group((job,))
+        return self.of_types(self.kinds[job], types)
+
+    def of_types(self, kind: int, types: tuple[str, ...] | None) -> tuple[Region, ...]:
+        """Return the same of jobs of a kind."""
+        own = self.of_kind[kind]
         if types is None:
             return own
         mine = reduce(or_, (self.types.get(one, 0) for one in types), 0)
@@ -167,12 +184,17 @@ def _regions(round_: Round) -> Regions:
         everywhere = np.ones((1, len(round_.cluster.nodes)), dtype=np.bool_)
         kind = np.zeros(len(round_.jobs), dtype=np.int64)
         reach = [round_.cluster.total_gpus]
-        return Regions(kind=kind, of_kind=((EVERY_NODE,),), inside=everywhere, reach=reach, types=types)
-    each = {id(nodes): nodes for demand in sets.demands for nodes in demand.sets}
+        return Regions(
+            kind=kind, of_kind=((EVERY_NODE,),), inside=everywhere, reach=reach, levels=(None,), types=types
+        )
+    every = [*chain.from_iterable([demand.sets for demand in sets.demands])]
+    each = dict(zip(map(id, every), every, strict=True))
     inside = np.zeros((len(each), len(round_.cluster.nodes)), dtype=np.bool_)
-    for row, nodes in zip(inside, each.values(), strict=True):
-        row[nodes] = True
+    if every:
+        inside[np.repeat(np.arange(len(each)), [*map(len, each.values())]), np.concatenate([*each.values()])] = True
     known = dict(zip(each, bits_of_each(inside), strict=True))
-    of_kind = tuple(tuple([known[id(nodes)] for nodes in demand.sets]) for demand in sets.demands)
+    of_kind = tuple([tuple([known[id(nodes)] for nodes in demand.sets]) for demand in sets.demands])
     reach = (sets.inside @ round_.amounts.G).tolist()
-    return Regions(kind=sets.kind, of_kind=of_kind, inside=sets.inside, reach=reach, types=types)
+    return Regions(
+        kind=sets.kind, of_kind=of_kind, inside=sets.inside, reach=reach, levels=sets.levels, types=types
+    )
