@@ -77,7 +77,8 @@ class _Room(NamedTuple):
     """What jobs that ask for the same find: whether they fit now, and if not why, in words.
 
     ``ever`` says whether the empty cluster holds them, and ``by_type`` that quotas of GPU types keep them from all of
-    it; ``free`` are the GPUs where they may start, and ``together`` the most of them in one part that could hold them.
+    it; ``free`` are the GPUs where they may start, ``together`` the most of them in one part that could hold them, and
+    ``usable`` those for which there are CPUs and memory, too.
     """
 
     ever: bool = True
@@ -85,6 +86,7 @@ class _Room(NamedTuple):
     fits: bool = False
     free: int = 0
     together: int = 0
+    usable: int = 0
     said: str = ""
 
 
@@ -123,9 +125,8 @@ class BindingInSets:
             reasons.append(WaitingReason.QUOTA)
         elif room.ever and not room.fits:
             said.append(room.said)
-            lacks = asks > room.free
-            remedies.append(_freed(asks, room) if lacks else "free GPUs that it can use together")
-            reasons.append(WaitingReason.CAPACITY if lacks else WaitingReason.FRAGMENTATION)
+            remedies.append(_freed(asks, room))
+            reasons.append(WaitingReason.CAPACITY if asks > room.free else WaitingReason.FRAGMENTATION)
         if not reasons:
             said[-1] = f"asks for {gpus_text(asks)}, {KEPT_FREE}"
             remedies.append(DECIDE_AGAIN)
@@ -217,17 +218,21 @@ class BindingInSets:
         several = [(asked[at].needs, asked[at].asks, asked[at].open_to) for at in of_several]
         in_one_part = dict(zip(of_several, self._empty.most_in_a_set(left.gpus, several), strict=True))
         found = []
-        for at, (one, limit, place, lacks) in enumerate(zip(asked, limits, part, every_lack, strict=True)):
+        each = zip(asked, limits, part, rooms, every_lack, strict=True)
+        for at, (one, limit, place, usable, lacks) in enumerate(each):
             here = free[place]
             together = in_one_part.get(at, here)
             words = f"{here} are free where it may start"
             words += f", at most {together} in one part" if together < here else ""
-            words += named_holders(most[place], one.asks - here) if one.asks > here else _shape(one.open_to)
+            if one.asks > here:
+                words += named_holders(most[place], one.asks - here)
+            elif usable >= one.asks:
+                words += _shape(one.open_to)
             if self._consolidate and one.asks <= here:
                 words += f", on {limit} node{'s' * (limit != 1)}"
             words += ", at most " + " and ".join(lacks) if lacks else ""
             words += self._others(one, left.gpus, "others are free")
-            found.append(_Room(free=here, together=together, said=words))
+            found.append(_Room(free=here, together=together, usable=usable, said=words))
         return found
 
     def _others(self, asked: _Asked, gpus: Ints, begin: str) -> str:
@@ -276,6 +281,12 @@ def _shape(demand: Demand) -> str:
 
 
 def _freed(asks: int, room: _Room) -> str:
-    gpus = asks - room.together
-    where = "where it may start" if room.together == room.free else "in one part where it may start"
-    return f"free {gpus} more GPU{'s' * (gpus != 1)} {where}"
+    """Return what a job that does not fit needs to be freed."""
+    if asks > room.free:
+        gpus = asks - room.together
+        where = "where it may start" if room.together == room.free else "in one part where it may start"
+        return f"free {gpus} more GPU{'s' * (gpus != 1)} {where}"
+    if asks > room.usable:
+        gpus = asks - room.usable
+        return f"free room for {gpus} more GPU{'s' * (gpus != 1)} with what it needs besides, where it may start"
+    return "free GPUs that it can use together"

@@ -71,9 +71,9 @@ class Holders:
         )
 
     @cached_property
-    def quoted(self) -> list[str]:
-        """The ids of the jobs of each group in quotes, joined."""
-        return [" and ".join(map(repr, names)) for names in self.names]
+    def holding(self) -> list[str]:
+        """The ids of the jobs of each group in quotes, and that they hold something."""
+        return [f"{_joined(names)} hold{'s' * (len(names) == 1)}" for names in self.names]
 
     def on(self, nodes: Ints) -> Bools:
         """Return which entries are on these nodes."""
@@ -97,9 +97,9 @@ class Holders:
         return gpus, cpus, memory
 
     def most(self, amounts: Ints, nodes: Ints, number: int = 2) -> list[tuple[str, int]]:
-        """Return the ``number`` of jobs, in quotes, that hold most of ``amounts`` on these nodes, largest first.
+        """Return which ``number`` of groups hold most of ``amounts`` on these nodes, in words, and how much they do.
 
-        The amounts are its own: GPUs, milli-CPUs or MiB.
+        The largest comes first. The amounts are its own: GPUs, milli-CPUs or MiB.
         """
         key = id(amounts), nodes.tobytes(), number
         found = self.known.get(key)
@@ -114,7 +114,7 @@ class Holders:
         >>> round_, share = shipped_round("toy/two-gangs"), np.array([3, 0])
         >>> holders = Holders.of(round_, [((0,), share), ((2,), np.array([1, 2]))])
         >>> holders.most_of_each(holders.gpus, np.array([0, 1]), np.array([[True, False], [True, True]]), 1)
-        [[("'job-0'", 3)], [("'job-0'", 3)]]
+        [[("'job-0' holds", 3)], [("'job-0' holds", 3)]]
         """
         entry, at = self._candidates(amounts, nodes, number)
         group, part = self.group[entry], amounts[entry]
@@ -151,12 +151,18 @@ class Holders:
     def _largest(self, held: Ints, groups: Ints, number: int) -> list[list[tuple[str, int]]]:
         """Return the groups that hold most in each row, of equal ones the first; none that holds nothing."""
         found: list[list[tuple[str, int]]] = [[] for _ in held]
-        every, quoted = np.arange(len(held)), self.quoted
+        every, holding = np.arange(len(held)), self.holding
         for _ in range(min(number, len(groups))):
             largest = held.argmax(axis=1)
             most = held[every, largest]
             for one, group, amount in zip(found, groups[largest].tolist(), most.tolist(), strict=True):
                 if amount > 0:
-                    one.append((quoted[group], amount))
+                    one.append((holding[group], amount))
             held[every, largest] = 0
         return found
+
+
+def _joined(names: Sequence[str]) -> str:
+    """Return names in quotes, joined."""
+    *others, last = map(repr, names)
+    return f"{', '.join(others)} and {last}" if others else last

@@ -42,7 +42,8 @@ class LackingAmounts:
     def of_each(self, jobs: Sequence[int], rooms: Sequence[int], parts: Sequence[int]) -> list[list[str]]:
         """Return for how many of the GPUs of its part each job has CPUs and memory, where these are in the way.
 
-        ``rooms`` are the GPUs that each could use in all.
+        ``rooms`` are the GPUs that each could use in all. Where there is enough of either, but not on the same nodes,
+        that is told.
         """
         found: list[list[str]] = [[] for _ in jobs]
         asks, room, part = self._left.asks[jobs], np.array(rooms, dtype=np.int64), np.array(parts, dtype=np.int64)
@@ -58,6 +59,9 @@ class LackingAmounts:
             words = dict(zip(told.tolist(), self._words(name, asked[told], covered[told]), strict=True))
             for at, one in zip(asking[binds].tolist(), of[binds].tolist(), strict=True):
                 found[at].append(words[one])
+        for at in np.flatnonzero(room < np.minimum(asks, (self._inside @ self._free)[part])).tolist():
+            if not found[at]:
+                found[at].append(f"{rooms[at]} with both its CPUs and its memory")
         return found
 
     def _covered(self, name: str, asked: Ints) -> tuple[Ints, Bools]:
@@ -85,8 +89,8 @@ class LackingAmounts:
             some = slice(start, start + _AT_ONCE)
             each, there = self._on_each(name, asked[some])
             most = self._holders.most_of_each(held, self._nodes, there & (each < self._free))
-            for count, jobs in zip(gpus[some].tolist(), most, strict=True):
-                named = ", ".join([f"{job} holds {amount / unit:g}{suffix}" for job, amount in jobs])
+            for count, groups in zip(gpus[some].tolist(), most, strict=True):
+                named = ", ".join([f"{who} {amount / unit:g}{suffix}" for who, amount in groups])
                 yield f"{count} with its {name}" + (f" ({named})" if named else "")
 
 
@@ -96,10 +100,10 @@ def holders_text(holders: Holders, nodes: Ints, lacks: int) -> str:
 
 
 def named_holders(most: Sequence[tuple[str, int]], lacks: int) -> str:
-    """Return as many of the jobs as hold what is lacking, in words."""
+    """Return as many of the groups as hold what is lacking, in words."""
     named, total = list[str](), 0
-    for job, gpus in most:
-        named.append(f"{job} holds {gpus_text(gpus)}")
+    for who, gpus in most:
+        named.append(f"{who} {gpus_text(gpus)}")
         total += gpus
         if total >= lacks:
             break

@@ -208,7 +208,7 @@ class PlanBindingRules:
             lacking = here & (has < need)
             count = int(np.count_nonzero(here & ~lacking))
             if count < size[0]:
-                most = [f"{job} holds {amount / unit:g} {name}" for job, amount in self._most(name, held, lacking)]
+                most = [f"{who} {amount / unit:g} {name}" for who, amount in self._most(name, held, lacking)]
                 enough = f"{count} node{'s have' if count != 1 else ' has'} {need / unit:g} {name} free"
                 words.append(enough + (f" ({', '.join(most)})" if most else ""))
         return words

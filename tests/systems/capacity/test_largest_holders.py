@@ -24,14 +24,16 @@ def holders_of(held: list[tuple[int, int, int]]) -> Holders:
 def largest(held: list[tuple[int, int, int]], nodes: set[int], number: int) -> list[tuple[str, int]]:
     sums = {job: sum(amount for one, at, amount in held if one == job and at in nodes) for job in range(6)}
     line = sorted((job for job in sums if sums[job]), key=lambda job: -sums[job])[:number]
-    return [(f"'j{job}'", sums[job]) for job in line]
+    return [(f"'j{job}' holds", sums[job]) for job in line]
 
 
 def test_jobs_that_share_are_named_each_in_quotes() -> None:
-    round_ = Round(cluster=Cluster(nodes=(Node(id="n", gpus=2),)), jobs=(Job(id="a", gpus=1), Job(id="it's", gpus=1)))
-    parts = tuple(np.array([1]) for _ in range(3))
-    holders = Holders.of_amounts(round_, [(0, 1)], np.array([0]), np.array([0]), parts)
-    assert holders.most(holders.gpus, np.array([0])) == [("'a' and \"it's\"", 1)]
+    jobs = tuple(Job(id=name, gpus=1) for name in ("a", "it's", "c"))
+    round_ = Round(cluster=Cluster(nodes=(Node(id="n", gpus=3),)), jobs=jobs)
+    for group, words in (((0, 1), "'a' and \"it's\" hold"), ((0, 1, 2), "'a', \"it's\" and 'c' hold")):
+        parts = tuple(np.array([1]) for _ in range(3))
+        holders = Holders.of_amounts(round_, [group], np.array([0]), np.array([0]), parts)
+        assert holders.most(holders.gpus, np.array([0])) == [(words, 1)]
 
 
 @given(HELD, st.sets(st.integers(0, 2)), st.integers(0, 4))

@@ -169,6 +169,19 @@ def test_memory_is_named_with_the_job_that_holds_it() -> None:
     assert wait.changes[0] == Change(preempt=("r",), gpus=1)
 
 
+def test_amounts_that_lack_are_told_instead_of_parts_in_which_a_job_would_have_room() -> None:
+    nodes = tuple(Node(id=f"{of}0", gpus=4, gpu_type=of, cpus=8.0, memory_gib=32.0) for of in "ab")
+    said = {"gpus": 1, "iteration_seconds": 1.0, "remaining_iterations": 9}
+    jobs = (
+        Job(id="r", **said, cpus=8.0, memory_gib=1.0, priority=1, gpu_types=("a",)),
+        Job(id="s", **said, cpus=1.0, memory_gib=32.0, priority=1, gpu_types=("b",)),
+        Job(id="w", **said, cpus=4.0, memory_gib=8.0, gpu_types=("a", "b")),
+    )
+    (wait,) = policy_from("joint-s").decide(Round(cluster=Cluster(nodes=nodes), jobs=jobs), 0).waiting
+    assert wait.detail == "asks for 1 GPU; 6 are free where it may start, at most 0 with both its CPUs and its memory"
+    assert wait.remedy == "free room for 1 more GPU with what it needs besides, where it may start"
+
+
 def test_after_a_decision_the_round_goes_on() -> None:
     round_ = asked_round(3, "all")
     chosen = policy_from("srtf")

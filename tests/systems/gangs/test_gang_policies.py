@@ -203,6 +203,14 @@ def test_a_job_whose_cpus_are_taken_waits_for_fragmentation() -> None:
     assert wait.remedy == "stop 'j0' (1 GPU)"
 
 
+def test_cpus_and_memory_that_are_free_on_different_nodes_are_named_together() -> None:
+    nodes = [Node(id="n0", gpus=4, cpus=8, memory_gib=32), Node(id="n1", gpus=4, cpus=8, memory_gib=32)]
+    jobs = [gang(0, 1, cpus=8, memory_gib=1), gang(1, 1, cpus=1, memory_gib=32), gang(2, 1, cpus=4, memory_gib=8)]
+    (wait,) = policy_from("fifo").decide(round_of(nodes, jobs), 0).waiting
+    assert wait.reason is WaitingReason.FRAGMENTATION
+    assert wait.detail == "asks for 1 GPU; 6 of 8 are free, at most 0 with both its CPUs and its memory"
+
+
 def test_all_rules_that_bind_are_named_and_the_remedy_is_enough() -> None:
     """One more GPU of quota would not do: 13 GPUs are missing, and the memory of one that runs."""
     nodes = [Node(id="n0", gpus=16, memory_gib=64)]
