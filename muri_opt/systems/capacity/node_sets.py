@@ -145,9 +145,7 @@ def _node_sets(round_: Round) -> NodeSets:
     ]
     wishes = {at: units[one.level] for at, one in enumerate(asked or ()) if one.prefers and one.level is not None}
     inside_of = tuple([None if one.prefers else one.level for _, one in known])
-    return NodeSets(
-        kind=kind, demands=tuple(demands), inside=may, places=places, wishes=wishes, levels=inside_of
-    )
+    return NodeSets(kind=kind, demands=tuple(demands), inside=may, places=places, wishes=wishes, levels=inside_of)
 
 
 class _Asked(NamedTuple):

@@ -95,7 +95,9 @@ def test_plans_read_at_once_are_those_of_single_jobs():
             row, plans = read
             assert plans == ranked_plans(job)
             assert numbers_of(row) == numbers_of(row_of(model_of(job, full=True, powers=False)))
-            assert [way.parts for way in plans.ways] == [plans.shape(number).parts for number in range(len(plans.names))]
+            assert [way.parts for way in plans.ways] == [
+                plans.shape(number).parts for number in range(len(plans.names))
+            ]
             together += 1
     assert together > 300
 

@@ -16,7 +16,7 @@ from muri_opt.rounds.unlike import unlike_rows
 from muri_opt.systems.capacity.rooms_in_sets import nodes_inside
 from muri_opt.systems.joint.jobs.models import Models
 from muri_opt.systems.joint.jobs.plan_ways import LARGEST, MANY_LARGEST, PARTS, SMALLEST, Types
-from muri_opt.systems.joint.nodes.regions import Region, Regions
+from muri_opt.systems.joint.nodes.regions import Regions
 
 Free = tuple[Ints, Ints, Ints]
 """GPUs, milli-CPUs and MiB of each node."""
@@ -47,10 +47,7 @@ class PlanRooms:
         self._many, self._many_largest = shapes[:, PARTS], shapes[:, MANY_LARGEST]
         self._smallest, self._largest = shapes[:, SMALLEST], shapes[:, LARGEST]
         some_types = [*number]
-        of_where = [
-            regions.of_types(code // len(number), some_types[code % len(number)])
-            for code in where.tolist()
-        ]
+        of_where = [regions.of_types(code // len(number), some_types[code % len(number)]) for code in where.tolist()]
         place = {region: at for at, region in enumerate(dict.fromkeys(chain.from_iterable(of_where)))}
         self._inside = rows_of_bits([*place], regions.inside.shape[1])
         rows = np.array([place[one] for some in of_where for one in some], dtype=np.int64)
@@ -102,4 +99,3 @@ class PlanRooms:
 def plan_rooms(models: Models, round_: Round) -> PlanRooms:
     """Return the plans of the jobs of a round, which have these models."""
     return PlanRooms(models, Regions.of(round_))
-

@@ -184,9 +184,7 @@ def _regions(round_: Round) -> Regions:
         everywhere = np.ones((1, len(round_.cluster.nodes)), dtype=np.bool_)
         kind = np.zeros(len(round_.jobs), dtype=np.int64)
         reach = [round_.cluster.total_gpus]
-        return Regions(
-            kind=kind, of_kind=((EVERY_NODE,),), inside=everywhere, reach=reach, levels=(None,), types=types
-        )
+        return Regions(kind=kind, of_kind=((EVERY_NODE,),), inside=everywhere, reach=reach, levels=(None,), types=types)
     every = [*chain.from_iterable([demand.sets for demand in sets.demands])]
     each = dict(zip(map(id, every), every, strict=True))
     inside = np.zeros((len(each), len(round_.cluster.nodes)), dtype=np.bool_)
@@ -195,6 +193,4 @@ def _regions(round_: Round) -> Regions:
     known = dict(zip(each, bits_of_each(inside), strict=True))
     of_kind = tuple([tuple([known[id(nodes)] for nodes in demand.sets]) for demand in sets.demands])
     reach = (sets.inside @ round_.amounts.G).tolist()
-    return Regions(
-        kind=sets.kind, of_kind=of_kind, inside=sets.inside, reach=reach, levels=sets.levels, types=types
-    )
+    return Regions(kind=sets.kind, of_kind=of_kind, inside=sets.inside, reach=reach, levels=sets.levels, types=types)
