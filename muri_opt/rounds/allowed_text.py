@@ -12,7 +12,10 @@ from muri_opt.rounds.error_text import number_range, whole_range
 def allowed(kind: inspect.Type) -> str:
     """Return what may stand where ``kind`` belongs."""
     if isinstance(kind, inspect.UnionType):
-        return ", or ".join(map(allowed, kind.types))
+        several = dict.fromkeys(map(allowed, kind.types))
+        if _NUMBER in several:  # whole numbers are among them
+            several.pop(_WHOLE, None)
+        return ", or ".join(several)
     return _WORDS[type(kind)](kind)
 
 
@@ -31,15 +34,14 @@ def _struct(kind: Any) -> str:
     return "an object with the fields " + ", ".join(field.encode_name for field in kind.fields)
 
 
+_NUMBER, _WHOLE = "a number", "a whole number"
 _WORDS = {
     inspect.AnyType: lambda _: "another value",
     inspect.NoneType: lambda _: "null",
     inspect.BoolType: lambda _: "true or false",
     inspect.RawType: lambda _: "an object",
-    inspect.IntType: lambda kind: "a whole number" if kind.le is None else whole_range(kind.ge, kind.le),
-    inspect.FloatType: lambda kind: (
-        "a number" if kind.le is None else number_range(kind.le, positive=kind.gt is not None)
-    ),
+    inspect.IntType: lambda kind: _WHOLE if kind.le is None else whole_range(kind.ge, kind.le),
+    inspect.FloatType: lambda kind: _NUMBER if kind.le is None else number_range(kind.le, positive=kind.gt is not None),
     inspect.StrType: lambda kind: "a non-empty string" if kind.min_length else "a string",
     inspect.LiteralType: lambda kind: ("one of " if len(kind.values) > 1 else "") + ", ".join(map(repr, kind.values)),
     inspect.VarTupleType: lambda kind: f"a list, each item {allowed(kind.item_type)}",

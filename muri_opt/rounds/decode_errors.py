@@ -16,9 +16,7 @@ from msgspec import Raw, inspect
 
 from muri_opt.errors import InputError
 from muri_opt.rounds.allowed_text import allowed, struct_fields, without_null
-from muri_opt.rounds.cluster import Node, Tenant
 from muri_opt.rounds.error_text import shortened, shown
-from muri_opt.rounds.job import Job
 from muri_opt.rounds.round import Round
 
 ALLOWED_TEXT: Final = "one JSON object in UTF-8"
@@ -32,11 +30,15 @@ _MISSING = re.compile(r"Object missing required field `(\w+)`")
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """One place in the text: its path, the text found there and the type that belongs there."""
+    """One place in the text: its path, the text found there and the type that belongs there.
+
+    ``hint`` is the type as its owner declares it, ``Any`` where it is not looked for.
+    """
 
     path: str
     raw: Raw
     kind: inspect.Type
+    hint: Any = Any
 
     def inside(self, field: str) -> str:
         return f"{self.path}.{field}" if self.path else field
@@ -91,8 +93,13 @@ def wrong_value(
 
 
 def _field(place: _Place, name: str) -> _Place:
-    kinds = {field.encode_name: field.type for field in struct_fields(place.kind)}
-    return _Place(place.inside(name), _object(place.raw).get(name, Raw()), kinds.get(name, inspect.AnyType()))
+    fields = {field.encode_name: field for field in struct_fields(place.kind)}
+    raw, field = _object(place.raw).get(name, Raw()), fields.get(name)
+    if field is None:
+        return _Place(place.inside(name), raw, inspect.AnyType())
+    owner = getattr(without_null(place.kind), "cls", None)
+    hint = get_type_hints(owner, include_extras=True).get(field.name, Any)
+    return _Place(place.inside(name), raw, field.type, hint)
 
 
 def _item(place: _Place, position: int) -> _Place:
@@ -108,13 +115,9 @@ def _item(place: _Place, position: int) -> _Place:
 def _pair(place: _Place, *, key: bool) -> _Place:
     """Return the first key, or value, of a mapping that its type refuses."""
     mapping = without_null(place.kind)
-    hints = {
-        name: hint for owner in (Tenant, Node, Job) for name, hint in get_type_hints(owner, include_extras=True).items()
-    }
-    hint = hints.get(place.path.rsplit(".", 1)[-1], Any)
     for name, raw in _object(place.raw).items():
         text = msgspec.json.encode(name)
-        if _decoded(b"{%b: %b}" % (text, bytes(raw)), hint, None) is None:
+        if _decoded(b"{%b: %b}" % (text, bytes(raw)), place.hint, None) is None:
             if key:
                 return _Place(f"{place.path} key", Raw(text), getattr(mapping, "key_type", inspect.AnyType()))
             kind = getattr(mapping, "value_type", inspect.AnyType())

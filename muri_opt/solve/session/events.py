@@ -109,8 +109,8 @@ class AllProgressed(_Line, frozen=True, tag="progress-all"):
     def check(self, state: State) -> None:
         """Refuse unknown jobs; what the columns say was checked when they were made."""
         if not state.jobs.keys() >= set(self.jobs):
-            for name in self.jobs:
-                state.job(name)
+            for place, name in enumerate(self.jobs):
+                state.job(name, f"jobs[{place}]")
 
     def apply(self, state: State) -> None:
         """Take over what is told."""

@@ -37,18 +37,22 @@ _copied: Final = methodcaller("__copy__")
 Columns = Mapping[str, tuple[int | float, ...]]
 
 
-def check_names(fields: Collection[str]) -> None:
+def check_names(fields: Collection[str], of: str = "progress") -> None:
     """Refuse fields that are no progress, and none at all."""
     unknown = [name for name in fields if name not in PROGRESS]
     if unknown or not fields:
-        raise InputError("progress", shown(unknown[0]) if unknown else "nothing", "one of " + ", ".join(PROGRESS))
+        raise InputError(of, shown(unknown[0]) if unknown else "nothing", "one of " + ", ".join(PROGRESS))
 
 
 def checked_columns(jobs: Sequence[str], columns: Mapping[str, Iterable[float]]) -> Columns:
     """Return columns as a job would store them, each checked at once; the first entry that is wrong is named."""
-    check_names(columns)
+    check_names(columns, "columns")
     if len(set(jobs)) < len(jobs):
-        raise InputError("jobs", "one of them twice", "each job once")
+        known = set[str]()
+        for place, job in enumerate(jobs):
+            if job in known:
+                raise InputError(f"jobs[{place}]", f"{shown(job)} twice", "each job once")
+            known.add(job)
     return {field: tuple(_checked(field, jobs, values)) for field, values in columns.items()}
 
 
@@ -61,25 +65,40 @@ def with_columns(jobs: Sequence[Job], columns: Columns) -> list[Job]:
 
 
 def _checked(field: str, jobs: Sequence[str], values: Iterable[float]) -> list[Any]:
-    column = np.asarray(values if isinstance(values, np.ndarray) else list(values))
-    if column.shape != (len(jobs),):
+    if not isinstance(values, Iterable):
+        raise InputError(field, shown(values), f"a list with an entry for each of the {len(jobs)} jobs")
+    told = values if isinstance(values, np.ndarray) else list(values)
+    column = _column(told)
+    if column.shape[:1] != (len(jobs),):
         raise InputError(field, f"{column.size} entries", f"one for each of the {len(jobs)} jobs")
     if field in _WHOLE:
-        _check(field, jobs, column, "iu", _WHOLE[field], whole_range(0, _WHOLE[field]))
+        _check(field, jobs, told, column, _WHOLE[field], whole_range(0, _WHOLE[field]))
         whole: list[Any] = column.tolist()
         return whole
     most, parts = _TIMES[field]
     if column.dtype.kind in "iuf":
         column = column.astype(np.float64)  # a narrower type could not hold so many parts
-    _check(field, jobs, column, "f", most, number_range(most, positive=False))
+    _check(field, jobs, told, column, most, number_range(most, positive=False))
     times: list[Any] = (np.rint(column * parts) / parts).tolist()
     return times
 
 
-def _check(field: str, jobs: Sequence[str], column: Any, kinds: str, most: float, allowed: str) -> None:
-    """Refuse a column with an entry that is none of the kinds of numpy, below 0 or above ``most``."""
-    if not column.size or (column.dtype.kind in kinds and column.min() >= 0 and column.max() <= most):
+def _column(told: Any) -> Any:
+    try:
+        return np.asarray(told)
+    except ValueError:  # lists of several lengths among the entries
+        return np.asarray(told, dtype=object)
+
+
+def _check(field: str, jobs: Sequence[str], told: Any, column: Any, most: float, allowed: str) -> None:
+    """Refuse a column with an entry that is no number of the field, below 0 or above ``most``, as it was told."""
+    whole = field in _WHOLE
+    plain = column.ndim == 1 and column.dtype.kind in ("iu" if whole else "f")
+    if not column.size or (plain and column.min() >= 0 and column.max() <= most):
         return
-    good = (column >= 0) & (column <= most) if column.dtype.kind in kinds else np.zeros(len(jobs), dtype=np.bool_)
-    place = int(np.argmin(good))
-    raise InputError(f"{field} of job {shown(jobs[place])}", shown(column[place : place + 1].tolist()[0]), allowed)
+    kinds = int if whole else (int, float)
+    for job, entry in zip(jobs, column.tolist() if isinstance(told, np.ndarray) else told, strict=True):
+        one = entry.item() if isinstance(entry, np.generic) else entry
+        if isinstance(one, bool) or not isinstance(one, kinds) or not 0 <= one <= most:
+            raise InputError(f"{field} of job {shown(job)}", shown(one), allowed)
+    raise InputError(field, f"entries of the type {column.dtype}", f"each {allowed}")

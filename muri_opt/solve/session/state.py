@@ -123,11 +123,11 @@ class State:
             together=self.together,
         )
 
-    def job(self, name: object) -> Job:
-        """Return a job, or refuse a name that no job has."""
+    def job(self, name: object, field: str = "job") -> Job:
+        """Return a job, or refuse a name that no job has; ``field`` is where it was found."""
         if not isinstance(name, str) or name not in self.jobs:
             known = listed(self.jobs) or "none"
-            raise InputError("job", shown(name), f"a job of the session that has not ended: {known}")
+            raise InputError(field, shown(name), f"a job of the session that has not ended: {known}")
         return self.jobs[name]
 
     def node(self, name: object) -> Node:
