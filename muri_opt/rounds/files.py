@@ -11,6 +11,7 @@ import msgspec
 from muri_opt.errors import InputError
 from muri_opt.rounds.decode_errors import ALLOWED_TEXT, wrong_text, wrong_value
 from muri_opt.rounds.error_text import shortened, shown
+from muri_opt.rounds.repeated_keys import check_keys
 from muri_opt.rounds.round import FORMATS_ALLOWED, ROUND_FORMATS, Format, Round, canonical_json, format_text
 
 MAX_FILE_BYTES = 1 << 30
@@ -59,7 +60,9 @@ def parse_round(text: bytes | bytearray | str) -> Round:
         found = _HEADER.decode(data).format
         if found not in ROUND_FORMATS:
             raise InputError("format", shown(found), FORMATS_ALLOWED)
-        return _of_format(_DECODER.decode(data), found)
+        round_ = _of_format(_DECODER.decode(data), found)
+        check_keys(data, "round", {"jobs": msgspec.json.encode(round_.jobs)})
+        return round_
     except msgspec.ValidationError as error:
         raise wrong_value(error, data) from None
     except msgspec.DecodeError as error:

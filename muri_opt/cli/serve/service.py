@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from muri_opt.cli.serve.messages import Message, Solve, Verify, WhatIf, Why
+from muri_opt.cli.serve.messages import Asking, Message, Solve, Verify, WhatIf, Why
 from muri_opt.cli.serve.problems import BAD_MESSAGE, NOT_FOUND, TOO_LARGE, Problem, RefusedMessage, problem_of
 from muri_opt.cli.serve.session_messages import (
     Acknowledge,
@@ -33,6 +33,7 @@ from muri_opt.cli.serve.session_messages import (
 from muri_opt.errors import InputError
 from muri_opt.rounds.decode_errors import wrong_value
 from muri_opt.rounds.long_numbers import long_numbers
+from muri_opt.rounds.repeated_keys import check_keys
 from muri_opt.solve.session.session import Session
 
 if TYPE_CHECKING:
@@ -109,7 +110,10 @@ class Service:
         if kind is None:
             raise RefusedMessage(NOT_FOUND, f"nothing is done by {do!r}; what can be asked: {', '.join(MESSAGES)}")
         try:
-            return msgspec.json.decode(text, type=kind)
+            message = msgspec.json.decode(text, type=kind)
+            about = {"round": bytes(message.round)} if isinstance(message, (Asking, Verify)) else None
+            check_keys(text, "message", about)  # the round is looked at where it is read
+            return message
         except msgspec.ValidationError as error:
             raise wrong_value(error, text, kind, name="message") from None
         except (msgspec.DecodeError, UnicodeError, RecursionError) as error:

@@ -152,6 +152,50 @@ def test_what_cannot_be_answered_is_one_problem(message: Any, status: int, detai
     assert detail in problem["detail"]
 
 
+@pytest.mark.parametrize(
+    ("columns", "words"),
+    [
+        ({"restarts": [1, "x"]}, "columns[restarts][1]: found 'x'; allowed: a number"),
+        ({"executed_seconds": [1, 2], "restarts": [None, 1]}, "columns[restarts][0]: found null; allowed: a number"),
+        ({"restarts": 3}, "columns[restarts]: found 3; allowed: a list, each item a number"),
+        ({"restarts": [1, 2.5]}, "restarts of job 'b': found 2.5; allowed: a whole number from 0 to 1,000,000,000"),
+        ({"restart": [1, 2]}, "columns: found 'restart'; allowed: one of remaining_iterations, restarts"),
+    ],
+)
+def test_a_wrong_value_in_a_column_is_told_with_its_place(columns: Any, words: str) -> None:
+    service = Service()
+    asked(service, "session/open", cluster=CLUSTER)
+    asked(service, "session/submit", jobs=[{"id": "a", "gpus": 1}, {"id": "b", "gpus": 1}])
+    assert words in refused(service, "session/progress", jobs=["a", "b"], columns=columns)["detail"]
+
+
+def test_a_wrong_value_of_any_mapping_is_told_with_its_key() -> None:
+    service = Service()
+    asked(service, "session/open", cluster=CLUSTER)
+    assert refused(service, "session/acknowledge", step=1, failed={"a": "", "b": 3})["field"] == "failed[b]"
+    assert refused(service, "what-if", round=ROUND, quotas={"a": 1, "b": 1.5})["field"] == "quotas[b]"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (
+            '{"do": "session/state", "session": "a", "session": "b"}',
+            "message: found the key 'session' twice ('a', 'b')",
+        ),
+        ('{"do": "solve", "round": @, "limits": {"gap": 1, "gap": 0}}', "limits: found the key 'gap' twice (1, 0)"),
+        ('{"do": "solve", "round": {"name": "a", ', "round: found the key 'name' twice ('a', 'toy/two-gangs')"),
+        ('{"do": "why", "job": "a", "job": "job-0", "round": @}', "message: found the key 'job' twice"),
+    ],
+)
+def test_a_key_that_is_there_twice_is_refused(text: str, words: str) -> None:
+    round_ = json.dumps(ROUND)
+    whole = text.replace("@", round_) if text.endswith("}") else text + round_[1:] + "}"
+    problem = json.loads(Service().reply(whole.encode()))["problem"]
+    assert (problem["status"], problem["allowed"]) == (422, "each key once")
+    assert words in problem["detail"]
+
+
 def test_a_job_that_cannot_be_read_leaves_the_session_as_it_was() -> None:
     service = Service()
     asked(service, "session/open", cluster=CLUSTER)
