@@ -17,6 +17,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from muri_opt.cli.serve.messages import MOST_DEADLINE
 from muri_opt.cli.serve.metrics import CountedAnswer, Metrics
 from muri_opt.cli.serve.openapi import openapi
 from muri_opt.cli.serve.problems import (
@@ -32,18 +33,25 @@ from muri_opt.cli.serve.problems import (
     WRONG_METHOD,
     Problem,
     RefusedMessage,
+    problem_of,
 )
 from muri_opt.cli.serve.service import ABOUT_ROUNDS, MESSAGES, MOST_BYTES
 from muri_opt.cli.serve.workers import Pool, Worker, WorkerDied
+from muri_opt.errors import InputError
+from muri_opt.rounds.error_text import shortened
 
 BODY_SECONDS: Final = 30.0
 """A body that takes longer to arrive is refused: a slow client must not hold a connection for ever."""
 MOST_SECONDS: Final = 60.0
 """How long a message without a deadline may hold its slot."""
-DEADLINE: Final = "x-deadline-seconds"
+HEADER: Final = "X-Deadline-Seconds"
+FIELD: Final = "deadline_seconds"
 MOST_WAITING: Final = 64
 """Messages of sessions that may wait for their turn."""
+MOST_SHOWN: Final = 1000
+"""Bytes of a value that are looked at to show it."""
 _ROUND_MESSAGES: Final = frozenset(str(kind.__struct_config__.tag) for kind in ABOUT_ROUNDS)
+_WITH_DEADLINE: Final = frozenset(do for do, kind in MESSAGES.items() if FIELD in kind.__struct_fields__)
 _FIELDS: Final = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 
@@ -103,6 +111,8 @@ class Server:
             response, told = await self._answered(do, await self._body(request), request, received)
         except RefusedMessage as refused:
             response = _problem(refused.status, str(refused))
+        except InputError as error:
+            response = _refusal(problem_of(error))
         except ClientDisconnect:
             response = _problem(TOO_SLOW, "the client has gone")
         self.metrics.count(known, response.status_code, time.monotonic() - received, told)
@@ -111,7 +121,7 @@ class Server:
     async def _answered(
         self, do: str, body: bytes, request: Request, received: float
     ) -> tuple[Response, CountedAnswer | None]:
-        line, deadline = _line(do, body, request.headers.get(DEADLINE), received)
+        line, deadline = _line(do, body, request.headers.get(HEADER), received)
         reply = msgspec.json.decode(await self._asked(do, line, deadline), type=_Reply)
         if reply.problem is not None:
             return _refusal(reply.problem), None
@@ -197,24 +207,50 @@ async def _turn(worker: Worker, line: bytes, deadline: float | None) -> bytes:
 
 
 def _line(do: str, body: bytes, header: str | None, received: float) -> tuple[bytes, float | None]:
-    """Return the line for a worker, with the time that is left until the deadline of the header or the field."""
+    """Return the line for a worker, with the time that is left until the deadline of the header or the field.
+
+    Messages that have no deadline pass over the header.
+    """
+    said = None if header is None else _seconds(HEADER, header.encode())
     try:
         fields = _FIELDS.decode(body)
-        deadline = msgspec.json.decode(fields.get("deadline_seconds", b"null"), type=float | None)
-        if header is not None:
-            deadline = msgspec.json.decode(header.encode(), type=float)
     except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
-        raise RefusedMessage(
-            BAD_MESSAGE, f"{error}; the body is one JSON object, a deadline a number of seconds"
-        ) from None
-    left = deadline
-    if deadline is not None and deadline >= 0:  # the worker refuses what is below 0
-        left = max(0.0, deadline - (time.monotonic() - received))
+        raise RefusedMessage(BAD_MESSAGE, f"{error}; the body is one JSON object") from None
+    allowed = f"{do!r}, as the path says, or no such field"
+    if "do" in fields and _read("do", bytes(fields["do"]), str, allowed) != do:
+        raise InputError("do", _shown(bytes(fields["do"])), allowed)
     changed: dict[str, Any] = {**fields, "do": do}
+    left = None
+    if do in _WITH_DEADLINE:
+        left = said if said is not None else _seconds(FIELD, bytes(fields.get(FIELD, b"null")))
     if left is not None:
-        changed["deadline_seconds"] = left
+        left = max(0.0, left - (time.monotonic() - received))
+        changed[FIELD] = left
+    line = msgspec.json.encode(changed)
+    if line.count(b":") != body.count(b":") + len(changed.keys() - fields.keys()):
+        line = b'{"do":"%b",%b' % (do.encode(), body.strip()[1:])  # a key is there twice: the worker says which
     # A newline inside the text would end the line: JSON allows it between words only, so that it can be a blank.
-    return msgspec.json.encode(changed).replace(b"\n", b" ").replace(b"\r", b" ") + b"\n", left
+    return line.replace(b"\n", b" ").replace(b"\r", b" ") + b"\n", left
+
+
+def _seconds(name: str, text: bytes) -> float | None:
+    """Return the seconds until a deadline, or refuse what is no such number; a field may be ``null``."""
+    allowed = f"a number of seconds from 0 to {MOST_DEADLINE:,.0f}"
+    found: float | None = _read(name, text, float if name == HEADER else float | None, allowed)
+    if found is not None and not 0 <= found <= MOST_DEADLINE:
+        raise InputError(name, _shown(text), allowed)
+    return found
+
+
+def _read(name: str, text: bytes, kind: Any, allowed: str) -> Any:
+    try:
+        return msgspec.json.decode(text, type=kind)
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        raise InputError(name, _shown(text), allowed) from None
+
+
+def _shown(text: bytes) -> str:
+    return shortened(text[:MOST_SHOWN].decode(errors="replace")) or "nothing"
 
 
 def _response(status: int, body: bytes, *, problem: bool = False) -> Response:

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 LEAST_SECONDS: Final = 0.001
 """What is left of a deadline that has passed: a first answer is looked for all the same."""
+MOST_DEADLINE: Final = 1e9
+"""Seconds."""
 Kind = TypeVar("Kind")
 
 
@@ -175,7 +177,7 @@ def limits_left(limits: Limits, deadline: float | None, received: float) -> Limi
     """Return limits with no more time than is left until a deadline, counted from when a message was received."""
     if deadline is None:
         return limits
-    if not 0 <= deadline <= 1e9:
+    if not 0 <= deadline <= MOST_DEADLINE:
         raise InputError("deadline_seconds", str(deadline), "a number from 0 to 1,000,000,000")
     left = max(LEAST_SECONDS, deadline - (time.monotonic() - received))
     return limits.with_seconds(left if limits.seconds is None else min(left, limits.seconds))

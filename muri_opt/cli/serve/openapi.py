@@ -8,6 +8,7 @@ from typing import Any, Final
 import msgspec
 
 from muri_opt import __version__
+from muri_opt.cli.serve.messages import MOST_DEADLINE, Message
 from muri_opt.cli.serve.problems import Problem
 from muri_opt.cli.serve.service import MESSAGES
 from muri_opt.rounds import Cluster, Job, Node, Result, Round
@@ -62,20 +63,13 @@ def _say_parts(properties: dict[str, Any]) -> None:
             part["items"] = reference
 
 
-def _operation(do: str, kind: type) -> dict[str, Any]:
+def _operation(do: str, kind: type[Message]) -> dict[str, Any]:
     described = cleandoc(kind.__doc__ or do)
     schema = {"$ref": _TEMPLATE.format(name=kind.__name__)}
     return {
         "operationId": do,
         "summary": described.partition("\n")[0],
-        "parameters": [
-            {
-                "name": "X-Deadline-Seconds",
-                "in": "header",
-                "description": "seconds from receipt until the answer is needed",
-                "schema": {"type": "number", "minimum": 0},
-            }
-        ],
+        "parameters": [_DEADLINE] if "deadline_seconds" in kind.__struct_fields__ else [],
         "requestBody": {"required": True, "content": {"application/json": {"schema": schema}}},
         "responses": {
             "200": {"description": "The answer", "content": {"application/json": {"schema": {"type": "object"}}}},
@@ -89,6 +83,12 @@ def _plain(kind_of_text: str, words: str) -> dict[str, Any]:
     return {"summary": words, "responses": {"200": answer, "405": _A_PROBLEM, "503": _A_PROBLEM}}
 
 
+_DEADLINE: Final = {
+    "name": "X-Deadline-Seconds",
+    "in": "header",
+    "description": "seconds from receipt until the answer is needed",
+    "schema": {"type": "number", "minimum": 0, "maximum": MOST_DEADLINE},
+}
 _A_PROBLEM: Final = {
     "description": "A problem (RFC 9457)",
     "content": {"application/problem+json": {"schema": {"$ref": _TEMPLATE.format(name=Problem.__name__)}}},

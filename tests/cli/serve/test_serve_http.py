@@ -109,7 +109,8 @@ def test_text_over_many_lines_is_one_message(server: Running) -> None:
         ("/v1/solve", b"\xff", 400),
         ("/v1/solve", {"round": 3}, 422),
         ("/v1/solve", {"round": ROUND, "policy": "os:system"}, 422),
-        ("/v1/solve", {"round": ROUND, "deadline_seconds": "soon"}, 400),
+        ("/v1/solve", {"round": ROUND, "deadline_seconds": "soon"}, 422),
+        ("/v1/solve", {"round": ROUND, "do": "why"}, 422),
         ("/v1/nothing", {}, 404),
         ("/v2/solve", {}, 404),
         ("/v1/session/state", {"session": "nobody"}, 404),
@@ -128,9 +129,35 @@ def test_wrong_ways_to_ask(server: Running) -> None:
     assert (status, reply.headers["allow"]) == (405, "GET, HEAD")
     assert server.ask("POST", "/v1/solve", {"round": ROUND}, Authorization="Bearer no")[0] == 401
     assert server.ask("POST", "/v1/solve", {"round": ROUND}, Authorization="")[0] == 401
-    for deadline in ("soon", "null", ""):
-        assert server.post("solve", {"round": ROUND}, X_Deadline_Seconds=deadline)[0] == 400
-    assert server.post("solve", {"round": ROUND, "deadline_seconds": {}}, X_Deadline_Seconds="1")[0] == 400
+
+
+@pytest.mark.parametrize(("deadline", "found"), [("soon", "soon"), ("null", "null"), ("", "nothing"), ("-1", "-1")])
+def test_a_deadline_that_is_none_is_told_by_the_name_of_its_header(server: Running, deadline: str, found: str) -> None:
+    for do, body in (("solve", {"round": ROUND}), ("session/state", {})):
+        status, problem = server.post(do, body, X_Deadline_Seconds=deadline)
+        assert (status, problem["field"], problem["found"]) == (422, "X-Deadline-Seconds", found)
+    status, problem = server.post("solve", {"round": ROUND, "deadline_seconds": {}})
+    assert (status, problem["field"], problem["found"]) == (422, "deadline_seconds", "{}")
+
+
+def test_messages_without_a_deadline_pass_over_the_header(server: Running) -> None:
+    cluster = ROUND["cluster"]
+    for do, body in (
+        ("session/open", {"session": "header", "cluster": cluster}),
+        ("session/submit", {"session": "header", "jobs": [{"id": "a", "gpus": 1}]}),
+        ("session/state", {"session": "header"}),
+        ("session/close", {"session": "header"}),
+    ):
+        assert server.post(do, body, X_Deadline_Seconds="600")[0] == 200
+
+
+def test_a_field_that_is_there_twice_is_refused(server: Running) -> None:
+    body = json.dumps({"round": ROUND}).encode()
+    assert server.post("solve", body.replace(b"{", b'{"policy": "fifo", "do": "solve", ', 1))[0] == 200
+    for head in (b'\n{"policy": "fifo",\n "policy": "srtf", ', b'{"deadline_seconds": 1, "deadline_seconds": 9, '):
+        status, problem = server.post("solve", body.replace(b"{", head, 1))
+        assert (status, problem["field"]) == (422, "message")
+        assert "twice" in problem["found"]
 
 
 def test_no_deadline_stops_a_worker(server: Running) -> None:
