@@ -12,6 +12,8 @@ from muri_opt.cli.output import Reply, exit_code
 from muri_opt.errors import InputError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from muri_opt.rounds import Job, Limits, Round
 
 _SECONDS = 10.0
@@ -75,7 +77,7 @@ def scenario_reply(round_: Round, arguments: argparse.Namespace) -> Reply:
         arguments.policy,
         add_nodes=all_further_nodes(arguments.add_nodes, round_.cluster),
         remove_nodes=arguments.drop_node,
-        quotas=dict(map(_quota, arguments.quota)),
+        quotas=_quotas(arguments.quota),
         jobs=[_job(name) for name in arguments.submit],
         release=arguments.release,
         method=arguments.method,
@@ -97,19 +99,38 @@ def _quota(text: str) -> tuple[str, int | None]:
     raise InputError("--quota", repr(text), "a tenant and its GPUs, as nlp=16, or nlp=none for no limit")
 
 
+def _quotas(texts: Sequence[str]) -> dict[str, int | None]:
+    found = dict(map(_quota, texts))
+    if len(found) < len(texts):
+        raise InputError("--quota", f"{len(texts)} quotas of {len(found)} tenants", "each tenant once")
+    return found
+
+
 def _job(name: str) -> Job:
     from pathlib import Path
 
     import msgspec
 
     from muri_opt.rounds import Job
+    from muri_opt.rounds.decode_errors import wrong_text, wrong_value
+    from muri_opt.rounds.error_text import shortened
+    from muri_opt.rounds.repeated_keys import check_keys
+    from muri_opt.rounds.text_files import in_file
 
-    try:
-        return msgspec.json.decode(Path(name).read_bytes(), type=Job)
-    except OSError as error:
-        raise InputError(name, error.strerror or str(error), "a readable file") from None
-    except (msgspec.DecodeError, ValueError) as error:
-        raise InputError(name, str(error), "a job as in a round file") from None
+    with in_file(name):
+        try:
+            text = Path(name).read_bytes()
+            job = msgspec.json.decode(text, type=Job)
+            check_keys(text, "job")
+        except OSError as error:
+            raise InputError("file", error.strerror or str(error), "a readable file with a job") from None
+        except msgspec.ValidationError as error:
+            raise wrong_value(error, text, Job, name="job") from None
+        except msgspec.DecodeError as error:
+            raise wrong_text(error, text, name="job") from None
+        except (UnicodeError, RecursionError) as error:
+            raise InputError("job", shortened(str(error)), "a job as in a round file") from None
+    return job
 
 
 COMMAND = Command(

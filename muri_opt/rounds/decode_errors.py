@@ -44,18 +44,18 @@ class _Place:
         return f"{self.path}.{field}" if self.path else field
 
 
-def wrong_text(error: msgspec.DecodeError, data: bytes | bytearray) -> InputError:
+def wrong_text(error: msgspec.DecodeError, data: bytes | bytearray, *, name: str = "round") -> InputError:
     """Return the error for text that is not JSON, with the place where it stops being so."""
     if not data.strip():
-        return InputError("round", "an empty text", ALLOWED_TEXT)
+        return InputError(name, "an empty text", ALLOWED_TEXT)
     byte = _BYTE.search(str(error))
     if byte is None:
-        return InputError("round", f"text that is not JSON ({error})", ALLOWED_TEXT)
+        return InputError(name, f"text that is not JSON ({error})", ALLOWED_TEXT)
     at = int(byte[1])
     start = data.rfind(b"\n", 0, at) + 1
     line, column = data.count(b"\n", 0, at) + 1, at - start + 1
     here = shown(bytes(data[max(start, at - _BEFORE) : at + _AFTER]).decode(errors="replace"))
-    return InputError("round", f"text that is not JSON at line {line}, column {column}, in {here}", ALLOWED_TEXT)
+    return InputError(name, f"text that is not JSON at line {line}, column {column}, in {here}", ALLOWED_TEXT)
 
 
 def wrong_value(

@@ -62,7 +62,8 @@ def test_why_a_job_runs(run):
     [
         (("--add-nodes", "8"), "add_nodes: found '8'; allowed: a number of nodes and of GPUs each, as 2x8"),
         (("--quota", "nlp"), "--quota: found 'nlp'; allowed: a tenant and its GPUs, as nlp=16"),
-        (("--quota", "nlp=4"), "quotas: found 'nlp'; allowed: a tenant of the cluster"),
+        (("--quota", "nlp=4"), "quotas: found 'nlp'; allowed: a tenant of the cluster: there is none"),
+        (("--quota", "a=1", "--quota", "a=2"), "--quota: found 2 quotas of 1 tenants; allowed: each tenant once"),
         (("--drop-node", "n7"), "remove_nodes: found 'n7'"),
         (("--release", "job-1"), "release: found 'job-1', which is not held"),
         (("--submit", "missing.json"), "missing.json: found No such file or directory"),
@@ -71,6 +72,23 @@ def test_why_a_job_runs(run):
 )
 def test_bad_options_are_one_complaint(refused, options, complaint):
     assert complaint in refused("what-if", "toy/two-gangs", *options)
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ('{"id": "a", "gpus": "x"}', "gpus: found 'x'; allowed: a whole number from 0 to 1,000,000"),
+        ('{"id": "a", "gpus": 1, "gpus": 2}', "job: found the key 'gpus' twice (1, 2); allowed: each key once"),
+        ('{"id": "a", "gpu": 1}', "job: found unknown field 'gpu' (did you mean 'gpus'?)"),
+        ("{", "job: found text that is not JSON"),
+        ("", "job: found an empty text"),
+        ("[" * 10_000, "job: found "),
+    ],
+)
+def test_a_job_that_cannot_be_read_is_one_complaint(refused, tmp_path, text, complaint):
+    file = tmp_path / "job.json"
+    file.write_text(text)
+    assert f"{file}: {complaint}" in refused("what-if", "toy/two-gangs", "--submit", str(file))
 
 
 def test_a_job_that_is_not_there(refused):

@@ -73,9 +73,9 @@ class Scenario:
 def further_nodes(text: str, cluster: Cluster) -> tuple[Node, ...]:
     """Return the nodes that a text such as ``2xa100:8`` asks for, beside those of a cluster.
 
-    CPUs, memory and labels are those of the first node of the cluster of this type and size; if there is none, CPUs
-    and memory are without limit, and where all nodes are of one type they are of that, unless another is said. They are
-    in no rack.
+    CPUs and memory are those of the first node of the cluster of this type and size, labels those that all of them
+    have. If there is none, CPUs and memory are without limit, labels are those that all nodes have, and where all nodes
+    are of one type they are of that, unless another is said. They are in no rack.
 
     >>> cluster = Cluster(nodes=(Node(id="n0", gpus=8, cpus=96),))
     >>> [(node.id, node.cpus) for node in further_nodes("2x8", cluster)]
@@ -85,13 +85,14 @@ def further_nodes(text: str, cluster: Cluster) -> tuple[Node, ...]:
     if found is None or not 1 <= int(found["count"]) <= MOST_ADDED or int(found["gpus"]) > MAX_GPUS:
         raise InputError("add_nodes", shown(text), f"{_NODES_ALLOWED}; at most {MOST_ADDED:,} nodes")
     kind, gpus = found["type"], int(found["gpus"])
-    alike = (node for node in cluster.nodes if node.gpus == gpus and kind in (None, node.gpu_type))
+    alike = [node for node in cluster.nodes if node.gpus == gpus and kind in (None, node.gpu_type)]
     types = {node.gpu_type for node in cluster.nodes}
     only = next(iter(types)) if len(types) == 1 else None
-    like = next(alike, Node(id="like", gpus=gpus, gpu_type=kind or only))
+    like = alike[0] if alike else Node(id="like", gpus=gpus, gpu_type=kind or only)
+    labels = set.intersection(*(set(node.labels) for node in alike or cluster.nodes)) if cluster.nodes else set()
     names = (f"added-{place}" for place in range(int(found["count"]) + len(cluster.nodes)))
     free = [name for name in names if name not in cluster.node_index]
-    more = {"rack": None, "levels": None, "state": "up", "available_until": None}
+    more = {"labels": tuple(sorted(labels)), "rack": None, "levels": None, "state": "up", "available_until": None}
     return tuple(replace(like, id=name, **more) for name in free[: int(found["count"])])
 
 
@@ -120,4 +121,4 @@ def _known(field_: str, name: str, names: Iterable[str], what: str) -> None:
     if name not in known:
         near = get_close_matches(name, known, n=1)
         hint = f" (did you mean {near[0]!r}?)" if near else ""
-        raise InputError(field_, shown(name) + hint, f"{what}: {listed(known)}")
+        raise InputError(field_, shown(name) + hint, f"{what}: {listed(known) or 'there is none'}")

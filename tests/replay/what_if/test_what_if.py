@@ -63,6 +63,11 @@ def test_further_nodes_are_like_those_there_are() -> None:
     assert further_nodes("1xh100:16", ROUND.cluster) == (Node(id="added-0", gpus=16, gpu_type="h100"),)
     alike = Cluster(nodes=(Node(id="n0", gpus=2, gpu_type="a100"),))
     assert further_nodes("1x6", alike) == (Node(id="added-0", gpus=6, gpu_type="a100"),)
+    marked = [Node(id=f"n{gpus}{mark}", gpus=gpus, labels=("all", mark)) for gpus in (2, 4) for mark in "ab"]
+    assert further_nodes("1x4", Cluster(nodes=marked[:3]))[0].labels == ("a", "all")
+    assert further_nodes("1x4", Cluster(nodes=marked))[0].labels == ("all",)
+    assert further_nodes("1x8", Cluster(nodes=marked))[0].labels == ("all",)
+    assert further_nodes("1x8", Cluster(nodes=()))[0].labels == ()
     for text in ("8", "0x8", "2xa100", "99999x8", "2x-1", "x8", "2x8:"):
         with pytest.raises(InputError, match="as 2x8, or with their type, as 2xa100:8"):
             further_nodes(text, ROUND.cluster)
