@@ -14,6 +14,8 @@ from muri_opt.rounds import Node
 Record = Mapping[str, Any]
 ALIKE: Final = "alike:"
 """Begins the name of a level made of features of which all nodes of a job have the same one."""
+PARTITION: Final = "partition="
+"""Begins the label of a node that is in a partition."""
 MEBIBYTES: Final = 1024
 
 
@@ -47,6 +49,7 @@ class Nodes:
         asked = [str(job.get("features") or "") for job in jobs]
         self.levels = list(dict.fromkeys(ALIKE + one[1:-1] for one in asked if one.startswith("[")))
         self._either = {one for one in asked if "|" in one and not one.startswith("[")}
+        self._several = {word(job.get("partition")) for job in jobs if "," in word(job.get("partition"))}
         lists = (str(job.get(field) or "") for job in jobs for field in ("required_nodes", "excluded_nodes"))
         self._named = {one: set(node_names(one)) for one in lists if one}
         self._ledger = ledger
@@ -57,7 +60,7 @@ class Nodes:
     def memory(self, job: Record, gpu_type: str | None) -> tuple[float, bool]:
         """Return the memory of the smallest node that a job may be on, and whether others have more."""
         able = [node for node in self.nodes if gpu_type in (None, node.gpu_type)]
-        partition = f"partition={word(job.get('partition'))}"
+        partition = PARTITION + word(job.get("partition"))
         sizes = sorted({node.memory_gib or 0.0 for node in able if partition in node.labels})
         return (sizes[0] if sizes else 0.0), len(sizes) > 1
 
@@ -76,7 +79,9 @@ class Nodes:
         if "shard:" in str(record.get("gres") or ""):
             self._ledger.node(name, "shards of GPUs, counted as whole GPUs")
         units = {level: sorted({*level[len(ALIKE) :].split("|")} & {*features})[:1] for level in self.levels}
-        labels = [*features, *(f"partition={one}" for one in _words(record.get("partitions")))]
+        partitions = _words(record.get("partitions"))
+        labels = [*features, *(PARTITION + one for one in partitions)]
+        labels += [PARTITION + some for some in sorted(self._several) if {*some.split(",")} & {*partitions}]
         labels += [either for either in sorted(self._either) if {*either.split("|")} & {*features}]
         labels += [f"nodes={text}" for text, names in self._named.items() if name in names]
         return Node(
@@ -89,6 +94,15 @@ class Nodes:
             levels={level: unit[0] for level, unit in units.items() if unit} or None,
             state=node_state(record),
         )
+
+
+def partition_of(label: str) -> str:
+    """Return the partition that a label says, or nothing.
+
+    >>> partition_of("partition=train"), partition_of("nvlink")
+    ('train', '')
+    """
+    return label[len(PARTITION) :] if label.startswith(PARTITION) else ""
 
 
 def _changed(node: Node, fields: dict[str, float]) -> Node:

@@ -7,10 +7,12 @@ from dataclasses import dataclass
 
 from msgspec.structs import replace
 
+from muri_opt.cli.slurm.nodes import Record, partition_of
 from muri_opt.cli.slurm.reader import Reading
 from muri_opt.cli.slurm.text import word
 from muri_opt.errors import InputError
 from muri_opt.rounds import Limits, Result, Round
+from muri_opt.rounds.error_text import listed, shown
 from muri_opt.solve.round import solve_round
 
 OWN_HOLD = "JobHeldUser"
@@ -49,6 +51,7 @@ def plan_of(reading: Reading, partitions: Collection[str], policy: str, method: 
     """Return what a policy would start of the held jobs of some partitions."""
     if not partitions:
         raise InputError("--partition", "none", "the partitions whose held jobs may be started")
+    _check_known(reading, partitions)
     candidates = tuple(job for job, record in reading.records.items() if may_start(record, partitions))
     wanted = set(candidates)
     released = (replace(job, held=None) if job.id in wanted else job for job in reading.round_.jobs)
@@ -63,12 +66,28 @@ def plan_of(reading: Reading, partitions: Collection[str], policy: str, method: 
     return SlurmPlan(round_=round_, result=result, candidates=candidates, starts=tuple(starts))
 
 
+def _check_known(reading: Reading, partitions: Collection[str]) -> None:
+    """Refuse a partition that no node and no job is in: nothing of it could ever start."""
+    labels = (label for node in reading.round_.cluster.nodes for label in node.labels)
+    known = {name for label in labels for name in partition_of(label).split(",")}
+    known |= {name for record in reading.records.values() for name in _partitions(record)}
+    unknown = sorted(set(partitions) - known)
+    if unknown:
+        there = listed(name for name in known if name) or "none"
+        raise InputError("--partition", shown(unknown[0]), f"partitions of this Slurm: {there}")
+
+
 def may_start(record: object, partitions: Collection[str]) -> bool:
-    """Return whether a job is held by its user in one of the partitions, so that a plan may release it."""
+    """Return whether a job is held by its user, in the partitions and no other, so that a plan may release it."""
     if not isinstance(record, dict):
         return False
-    waits = word(record.get("job_state")) == "PENDING"
-    return waits and word(record.get("state_reason")) == OWN_HOLD and word(record.get("partition")) in partitions
+    held = word(record.get("job_state")) == "PENDING" and word(record.get("state_reason")) == OWN_HOLD
+    return held and {*_partitions(record)} <= {*partitions}
+
+
+def _partitions(record: Record) -> list[str]:
+    """Return the partitions in which a job may run."""
+    return word(record.get("partition")).split(",")
 
 
 def release(starts: Sequence[Start]) -> list[str]:

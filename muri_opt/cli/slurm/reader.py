@@ -14,7 +14,7 @@ from typing import Any, Final
 from muri_opt.cli.ledger import Ledger
 from muri_opt.cli.running_room import with_room
 from muri_opt.cli.shape_told import shape_told
-from muri_opt.cli.slurm.nodes import ALIKE, Nodes, Record
+from muri_opt.cli.slurm.nodes import ALIKE, PARTITION, Nodes, Record
 from muri_opt.cli.slurm.text import array_of, gib, gpus_in, node_names, number, one_task, part, tasks, word
 from muri_opt.rounds import Cluster, Job, NodeRange, Plan, Round, Tenant, Within
 from muri_opt.rounds.error_text import shown
@@ -243,7 +243,7 @@ def _length(seconds: float | None) -> dict[str, Any]:
 def _requires(job: Record, features: str, is_level: bool) -> Iterator[str]:
     """Yield the labels that a job asks for; features of which no node has any are a label that no node has."""
     if job.get("partition"):
-        yield f"partition={job['partition']}"
+        yield f"{PARTITION}{job['partition']}"
     if features and not is_level:
         yield from [features] if "|" in features else features.split("&")
     if job.get("required_nodes"):

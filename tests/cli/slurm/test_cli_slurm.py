@@ -10,6 +10,8 @@ from test_slurm_records import VERSIONS
 from muri_opt import read_round
 from muri_opt.cli.main import main
 
+PARTITIONS = "--partition: found 'nope'; allowed: partitions of this Slurm: prod, train"
+
 
 @pytest.fixture
 def files(tmp_path):
@@ -49,6 +51,7 @@ def test_what_is_wrong_is_one_complaint(files, capsys, tmp_path):
     for words, complaint in (
         (("snapshot", *files[:2]), "both, or none to ask Slurm"),
         (("plan", *files), "--partition: found none"),
+        (("plan", *files, "--partition", "train", "--partition", "nope"), PARTITIONS),
         (("loop", "--partition", "train", "--interval", "-1"), "--interval: found -1"),
         (("loop", "--partition", "train", "--interval", "nan"), "--interval: found nan"),
         (("loop", "--partition", "train", "--rounds", "0"), "--rounds: found 0"),
