@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import io
-import os
 import sys
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
@@ -13,7 +12,7 @@ from typing import NoReturn
 from muri_opt import __version__
 from muri_opt.cli.command import Command
 from muri_opt.cli.groups import COMMANDS, grouped_commands
-from muri_opt.cli.output import ExitCode, Reply
+from muri_opt.cli.output import ExitCode, Reply, drop_output
 from muri_opt.errors import InputError, unknown_name
 from muri_opt.report.format import printable
 from muri_opt.rounds.long_numbers import long_numbers
@@ -101,7 +100,7 @@ def _reply(argv: list[str]) -> Reply:
     except SystemExit:  # help or the version was asked for, and written
         return Reply()
     except BrokenPipeError:  # whoever asked for it has read enough
-        _drop_output()
+        drop_output()
         return Reply()
     reply: Reply = arguments.run(arguments)
     return reply
@@ -115,17 +114,11 @@ def _printed(reply: Reply) -> int:
         sys.stdout.write(reply.text)
         sys.stdout.flush()
     except BrokenPipeError:
-        _drop_output()
+        drop_output()
     except OSError as error:
-        _drop_output()
+        drop_output()
         return _complain(f"standard output: {error.strerror or error}")
     return reply.code
-
-
-def _drop_output() -> None:
-    """Send what is left in the buffer nowhere: Python writes it once more when it ends, and would fail again."""
-    with suppress(OSError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _complain(message: str) -> int:

@@ -7,31 +7,52 @@ import time
 from collections.abc import Callable, Collection, Sequence
 from typing import Any, Final, TextIO
 
+from muri_opt.cli.output import drop_output
 from muri_opt.cli.slurm.cluster import Source
 from muri_opt.cli.slurm.plan import SlurmPlan, Start, may_start, release
+from muri_opt.errors import InputError
 
 BATCH: Final = 50
 Run = Callable[[Sequence[str]], str | None]
 
 
+class LogLost(InputError):  # noqa: N818 - what is raised is a refusal
+    """The output takes no more lines."""
+
+
 class Applying:
-    """Gives commands to Slurm by ``run`` and writes a line to ``log`` for each."""
+    """Gives commands to Slurm by ``run`` and writes a line to ``log`` for each.
+
+    Where the log takes no more lines, jobs that were given nodes are released all the same before :meth:`apply` ends.
+    """
 
     def __init__(self, source: Source, partitions: Collection[str], run: Run, log: TextIO) -> None:
         self._source, self._partitions, self._run, self._log = source, partitions, run, log
+        self._lost: OSError | None = None
 
     def apply(self, plan: SlurmPlan) -> tuple[str, ...]:
         """Start the jobs of a plan, and return which of them were released."""
         done = list[str]()
         for begins in range(0, len(plan.starts), BATCH):
             done += self._batch(plan.starts[begins : begins + BATCH])
+            self.check_log()
         return tuple(done)
+
+    def check_log(self) -> None:
+        """Refuse to go on where nobody can be told of it."""
+        if self._lost is not None:
+            drop_output()
+            found = self._lost.strerror or str(self._lost)
+            raise LogLost("standard output", found, "an output that takes a line for each step")
 
     def note(self, what: str, **fields: Any) -> None:
         """Write one line."""
         line = {"time": round(time.time(), 3), "do": what, **fields}
-        self._log.write(json.dumps(line) + "\n")
-        self._log.flush()
+        try:
+            self._log.write(json.dumps(line) + "\n")
+            self._log.flush()
+        except OSError as error:
+            self._lost = error
 
     def _batch(self, starts: Sequence[Start]) -> list[str]:
         """Start some jobs, those that are still held as when the plan was made."""

@@ -133,6 +133,7 @@ def _apply(arguments: argparse.Namespace) -> Reply:
 
 
 def _loop(arguments: argparse.Namespace) -> Reply:
+    from muri_opt.cli.slurm.apply import LogLost
     from muri_opt.rounds.quantities import finite, whole
 
     finite("--interval", arguments.interval, MOST_INTERVAL)  # before any command is given
@@ -148,9 +149,10 @@ def _loop(arguments: argparse.Namespace) -> Reply:
             released = applying.apply(plan)
             applying.note("round", candidates=len(plan.candidates), released=len(released), gap=plan.result.gap)
         except InputError as error:  # a controller that is started anew answers again in a later round
-            if not rounds:
+            if not rounds or isinstance(error, LogLost):
                 raise
             applying.note("wait", complaint=str(error))
+        applying.check_log()
         rounds += 1
         if rounds != arguments.rounds:
             time.sleep(arguments.interval)
