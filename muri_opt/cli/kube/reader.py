@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import count
 from typing import Any
 
 from msgspec.structs import replace
@@ -23,6 +24,7 @@ from muri_opt.cli.kube.pods import (
     seconds,
 )
 from muri_opt.cli.kube.queues import local_queues, read_tenants
+from muri_opt.cli.kube.repeated import Seen
 from muri_opt.cli.kube.volcano import is_volcano, volcano_gangs, volcano_nodes
 from muri_opt.cli.ledger import Ledger
 from muri_opt.cli.running_room import with_room
@@ -47,10 +49,13 @@ READ = (
 
 def read_kube(files: Sequence[str]) -> tuple[Round, Ledger]:
     """Return the round that files describe together, and what of them it does not hold."""
-    every = [document for name in files for document in documents(name)]
-    dumps = [document for document in every if is_volcano(document)]
-    found = [one for document in every if not is_volcano(document) for one in objects(document)]
-    reader = _Reader(found, dumps)
+    every = [(name, document) for name in files for document in documents(name)]
+    ledger = Ledger()
+    seen = Seen(ledger)
+    dumps = seen.dumps_once([one for one in every if is_volcano(one[1])])
+    plain = ((name, document) for name, document in every if not is_volcano(document))
+    found = seen.once((name, one) for name, document in plain for one in objects(document))
+    reader = _Reader(found, dumps, ledger)
     if not reader.nodes:
         raise InputError(
             ", ".join(files)[:200], "no nodes", "nodes, as 'kubectl get nodes,pods -A -o json' prints them"
@@ -62,8 +67,8 @@ def read_kube(files: Sequence[str]) -> tuple[Round, Ledger]:
 class _Reader:
     """Reads all objects; jobs are pods, gangs of pods, and workloads of Kueue that are not admitted."""
 
-    def __init__(self, every: Sequence[Object], dumps: Sequence[Mapping[str, Any]]) -> None:
-        self.ledger = Ledger()
+    def __init__(self, every: Sequence[Object], dumps: Sequence[Mapping[str, Any]], ledger: Ledger) -> None:
+        self.ledger = ledger
         self._every = every
         records = of_kind(every, "Node")
         with shape_told("nodes", "Kubernetes"):
@@ -81,6 +86,7 @@ class _Reader:
             self._jobs = [job for gang in gangs for job in jobs_of(self._here(gang), self._largest, self.ledger)]
         with shape_told("workloads", "Kubernetes"):
             self._jobs += [job for one in of_kind(every, "Workload") for job in self._workload(one)]
+        self._jobs = self._named_apart(self._jobs)
         self.ledger.jobs_read, self.ledger.nodes_read = len(self._jobs), len(self.nodes)
         for one in every:
             if one.get("kind") not in READ:
@@ -93,19 +99,31 @@ class _Reader:
         now = max((moment for moment in moments if moment is not None), default=0.0)
         named_tenants = {job.tenant for job in self._jobs if job.tenant is not None}
         tenants = self._tenants | {name: Tenant(id=name) for name in sorted(named_tenants - set(self._tenants))}
-        jobs = tuple({job.id: job for job in self._jobs}.values())
+        jobs = tuple(self._jobs)
         nodes = with_room([*self.nodes.values()], jobs, self.ledger)
         cluster = Cluster(levels=self._levels, nodes=nodes, tenants=tuple(tenants.values()))
         return Round(format="muri-opt/round/2", name="kubernetes", now=now, cluster=cluster, jobs=jobs)
 
+    def _named_apart(self, jobs: Sequence[Job]) -> list[Job]:
+        """Return jobs of which no two have the same name, as a pod and a gang may have."""
+        found, taken = dict[str, Job](), {job.id for job in jobs}
+        for job in jobs:
+            name = job.id
+            if name in found:
+                name = next(other for place in count(2) if (other := f"{job.id}#{place}") not in taken)
+                taken.add(name)
+                self.ledger.job(job.id, "the name of several jobs: those after the first have a number")
+            found[name] = job if name == job.id else replace(job, id=name)
+        return list(found.values())
+
     def _gangs(self) -> list[Gang]:
-        pods: dict[str, list[Object]] = {}
+        pods: dict[tuple[bool, str], list[Object]] = {}  # a pod without a group may have the name of one
         for pod in of_kind(self._every, "Pod"):
             if (pod.get("status") or {}).get("phase") in OVER:
                 self.ledger.over += 1
             else:
-                pods.setdefault(named(pod), []).append(pod)
-        return [self._gang(name, some) for name, some in pods.items()]
+                pods.setdefault((group_of(pod) is None, named(pod)), []).append(pod)
+        return [self._gang(name, some) for (_, name), some in pods.items()]
 
     def _gang(self, name: str, pods: Sequence[Object]) -> Gang:
         first = pods[0]
@@ -170,7 +188,7 @@ class _Reader:
         if len(sets) != 1:
             self.ledger.job(name, f"{len(sets)} pod sets with GPUs in one gang")
             return []
-        template, count = _template(sets[0]), int(sets[0].get("count") or 1)
+        template, pods = _template(sets[0]), int(sets[0].get("count") or 1)
         fields = {
             "tenant": self._tenant(one, {}),
             "submitted": seconds(meta_time(one)) or 0.0,
@@ -178,7 +196,7 @@ class _Reader:
             "held": None if said.get("active", True) else "not active",
             **asked_of(template, self._taints, name, self.ledger),
         }
-        gang = Gang(name=name, pods=[(needs_of(template), None)] * count, fields=fields)
+        gang = Gang(name=name, pods=[(needs_of(template), None)] * pods, fields=fields)
         return jobs_of(gang, self._largest, self.ledger)
 
 

@@ -11,6 +11,8 @@ from muri_opt.cli.kube.quantities import GIBIBYTE
 from muri_opt.rounds import Node
 
 MILLI: Final = 1000
+NODE: Final = "Node"
+VOLCANO_JOB: Final = "job of Volcano"
 OVER: Final = (1 << 7, 1 << 8)
 """The states of tasks that have succeeded or failed."""
 
@@ -18,6 +20,13 @@ OVER: Final = (1 << 7, 1 << 8)
 def is_volcano(document: Any) -> bool:
     """Return whether a document is a part of such a dump: nodes or jobs by name."""
     return isinstance(document, dict) and any(_is_node(one) or _is_job(one) for one in document.values())
+
+
+def entry_key(name: str, one: Any) -> tuple[str, str] | None:
+    """Return the kind and the name of an entry of such a document, or ``None`` where it is neither node nor job."""
+    if _is_node(one):
+        return NODE, str(one.get("Name") or name)
+    return (VOLCANO_JOB, _name(name, one)) if _is_job(one) else None
 
 
 def volcano_nodes(document: Mapping[str, Any]) -> Iterator[Node]:
@@ -35,9 +44,8 @@ def volcano_gangs(document: Mapping[str, Any]) -> Iterator[Gang]:
     for name, one in document.items():
         if _is_job(one):
             live = [task for task in (one.get("Tasks") or {}).values() if task.get("Status") not in OVER]
-            space, own = one.get("Namespace"), str(one.get("Name") or name)
             yield Gang(
-                name=f"{space}/{own}" if space else own,
+                name=_name(name, one),
                 pods=[(_needs(task), str(task.get("NodeName") or "") or None) for task in live],
                 fields={
                     "tenant": str(one.get("Queue") or "") or None,
@@ -53,6 +61,11 @@ def _is_node(one: Any) -> bool:
 
 def _is_job(one: Any) -> bool:
     return isinstance(one, dict) and "MinAvailable" in one and "Tasks" in one
+
+
+def _name(name: str, one: Mapping[str, Any]) -> str:
+    space, own = one.get("Namespace"), str(one.get("Name") or name)
+    return f"{space}/{own}" if space else own
 
 
 def _needs(task: Mapping[str, Any]) -> Needs:
