@@ -43,7 +43,7 @@ type Client struct {
 	HTTP    *http.Client
 }
 
-// Ask sends a message and decodes its answer.
+// Ask sends a message and decodes its answer; nil passes over it, as those of events say nothing.
 func (client *Client) Ask(ctx context.Context, do string, fields map[string]any, answer any) error {
 	body, err := json.Marshal(fields)
 	if err != nil {
@@ -58,6 +58,9 @@ func (client *Client) Ask(ctx context.Context, do string, fields map[string]any,
 		reply.Body.Close()
 		if err != nil {
 			return err
+		}
+		if reply.StatusCode == http.StatusOK && answer == nil {
+			return nil
 		}
 		if reply.StatusCode == http.StatusOK {
 			return json.Unmarshal(text, answer)

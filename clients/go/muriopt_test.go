@@ -47,3 +47,15 @@ func TestBadInputIsToldByItsField(t *testing.T) {
 		t.Fatalf("%v", err)
 	}
 }
+
+func TestEventsNeedNoPlaceForTheirAnswer(t *testing.T) {
+	client, round, ctx := setUp(t)
+	session := map[string]any{"session": "go", "cluster": round["cluster"], "policy": "fifo"}
+	if err := client.Ask(ctx, "session/open", session, nil); err != nil {
+		t.Fatal(err)
+	}
+	jobs := map[string]any{"session": "go", "jobs": []any{map[string]any{"id": "a", "gpus": 1}}}
+	if err := client.Ask(ctx, "session/submit", jobs, nil); err != nil {
+		t.Fatal(err)
+	}
+}

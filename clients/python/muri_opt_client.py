@@ -14,6 +14,7 @@ What the server refuses is raised as ``Refused``, with its status, field, found 
 slot (429), or is being started (502, 503), is asked again after the time it names, until the deadline of the call.
 """
 
+import contextlib
 import http.client
 import json
 import subprocess
@@ -22,6 +23,7 @@ import time
 import urllib.parse
 
 AGAIN = (429, 502, 503)
+PATIENCE = 10.0  # seconds after its deadline until an answer is no longer waited for: the server stops it before
 
 
 class Refused(Exception):
@@ -49,7 +51,10 @@ class HttpClient:
 
     def ask(self, do, **fields):
         """Return the answer to a message; ``deadline_seconds`` also ends asking again."""
-        ends = time.monotonic() + fields.get("deadline_seconds", self._timeout)
+        deadline = fields.get("deadline_seconds")
+        if deadline is not None and not isinstance(deadline, (int, float)):
+            raise TypeError("deadline_seconds: a number of seconds, or None")
+        ends = time.monotonic() + (self._timeout if deadline is None else deadline)
         while True:
             status, again, answer = self._once(do, fields, ends)
             if status == 200:
@@ -59,16 +64,39 @@ class HttpClient:
             time.sleep(again)
 
     def _once(self, do, fields, ends):
-        if "deadline_seconds" in fields:
-            fields = dict(fields, deadline_seconds=max(0.0, ends - time.monotonic()))
-        connection = self._kind(self._host, timeout=self._timeout)
+        timeout = self._timeout
+        if fields.get("deadline_seconds") is not None:
+            left = max(0.0, ends - time.monotonic())
+            fields = dict(fields, deadline_seconds=left)
+            timeout = max(timeout, left + PATIENCE)
+        connection = self._kind(self._host, timeout=timeout)
         try:
             connection.request("POST", "/v1/" + do, json.dumps(fields).encode(), self._headers)
             reply = connection.getresponse()
             text = reply.read()
         finally:
             connection.close()
-        return reply.status, float(reply.headers.get("Retry-After", 0)), json.loads(text.decode())
+        return reply.status, _seconds(reply.headers.get("Retry-After")), _told(reply.status, text)
+
+
+def _seconds(text):
+    """Return the seconds of Retry-After, which a proxy may leave out or write as a date."""
+    try:
+        return float(text)
+    except (TypeError, ValueError):
+        return 1.0
+
+
+def _told(status, text):
+    """Return what a reply says; one that is no JSON comes from something else than the server, such as a proxy."""
+    try:
+        told = json.loads(text.decode())
+    except ValueError:
+        told = None
+    if told is None or (status != 200 and not isinstance(told, dict)):
+        found = text[:200].decode(errors="replace")
+        raise Refused({"status": status, "detail": "no answer of a server of muri-opt: " + found})
+    return told
 
 
 class StdioClient:
@@ -80,10 +108,14 @@ class StdioClient:
 
     def ask(self, do, **fields):
         """Return the answer to a message."""
+        message = json.dumps(dict(fields, do=do)).encode() + b"\n"
         with self._turn:
-            self._process.stdin.write(json.dumps(dict(fields, do=do)).encode() + b"\n")
-            self._process.stdin.flush()
-            line = self._process.stdout.readline()
+            try:
+                self._process.stdin.write(message)
+                self._process.stdin.flush()
+                line = self._process.stdout.readline()
+            except BrokenPipeError:
+                line = b""
         if not line:
             raise Refused({"status": 502, "detail": "the server has ended"})
         reply = json.loads(line.decode())
@@ -93,7 +125,8 @@ class StdioClient:
 
     def close(self):
         """End the server."""
-        self._process.stdin.close()
+        with contextlib.suppress(BrokenPipeError):  # where it has ended already
+            self._process.stdin.close()
         self._process.wait()
         self._process.stdout.close()
 

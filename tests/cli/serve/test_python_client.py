@@ -9,8 +9,11 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 from types import ModuleType
 from typing import Any
 
@@ -53,6 +56,14 @@ def test_over_the_standard_streams(client: Any, tmp_path: Path) -> None:
         server.ask("session/state")
 
 
+def test_a_server_that_has_ended_is_told_and_can_be_closed(client: Any) -> None:
+    with client.StdioClient([sys.executable, "-c", "import sys; sys.stdin.close()"]) as server:
+        for _ in range(2):
+            with pytest.raises(client.Refused, match="the server has ended") as refused:
+                server.ask("session/state", session="x" * 100_000)
+            assert refused.value.status == 502
+
+
 @pytest.fixture(scope="module")
 def address() -> Iterator[str]:
     """Start a server and return its address."""
@@ -69,8 +80,49 @@ def test_over_http(client: Any, address: str) -> None:
     assert server.ask("solve", round=ROUND, policy="fifo", deadline_seconds=600)["value"] == 5
     with pytest.raises(client.Refused, match="no-such-job"):
         server.ask("why", round=ROUND, job="no-such-job")
+    assert server.ask("solve", round=ROUND, policy="fifo", deadline_seconds=None)["value"] == 5
+    with pytest.raises(TypeError, match="a number of seconds, or None"):
+        server.ask("solve", round=ROUND, deadline_seconds="soon")
     with pytest.raises(OSError, match="refused"):
         client.HttpClient("http://127.0.0.1:9").ask("session/state")
+
+
+class Odd(BaseHTTPRequestHandler):
+    """What answers as no server of muri-opt does: slowly, and at some paths with a page of a proxy."""
+
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["Content-Length"]))
+        slow = self.path == "/v1/solve"
+        time.sleep(0.5 if slow else 0)
+        self.send_response(200 if slow else 503)
+        self.send_header("Retry-After", "Wed, 21 Oct 2026 07:28:00 GMT")
+        self.end_headers()
+        self.wfile.write(b'{"value": 5}' if slow else b"<html>down</html>")
+
+    def log_message(self, *_: Any) -> None:
+        """Say nothing."""
+
+
+@pytest.fixture
+def odd() -> Iterator[str]:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Odd)
+    Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+    server.server_close()
+
+
+def test_an_answer_is_waited_for_until_the_deadline_of_its_call(client: Any, odd: str) -> None:
+    server = client.HttpClient(odd, timeout=0.1)
+    assert server.ask("solve", deadline_seconds=30) == {"value": 5}
+    with pytest.raises(OSError, match="timed out"):
+        server.ask("solve")
+
+
+def test_what_is_no_answer_of_a_server_is_told(client: Any, odd: str) -> None:
+    with pytest.raises(client.Refused, match="no answer of a server of muri-opt: <html>down") as refused:
+        client.HttpClient(odd).ask("session/state")
+    assert refused.value.status == 503
 
 
 @pytest.mark.go
