@@ -27,7 +27,7 @@ def without_null(kind: inspect.Type) -> inspect.Type:
 def struct_fields(kind: inspect.Type) -> tuple[inspect.Field, ...]:
     """Return the fields of an object, none where ``kind`` is something else."""
     plain = without_null(kind)
-    return plain.fields if isinstance(plain, inspect.StructType) else ()
+    return plain.fields if isinstance(plain, (inspect.StructType, inspect.DataclassType)) else ()
 
 
 def _struct(kind: Any) -> str:
@@ -44,10 +44,12 @@ _WORDS = {
     inspect.FloatType: lambda kind: _NUMBER if kind.le is None else number_range(kind.le, positive=kind.gt is not None),
     inspect.StrType: lambda kind: "a non-empty string" if kind.min_length else "a string",
     inspect.LiteralType: lambda kind: ("one of " if len(kind.values) > 1 else "") + ", ".join(map(repr, kind.values)),
+    inspect.EnumType: lambda kind: "one of " + ", ".join(repr(one.value) for one in kind.cls),
     inspect.VarTupleType: lambda kind: f"a list, each item {allowed(kind.item_type)}",
     inspect.DictType: lambda kind: (
         f"an object{' that is not empty' if kind.min_length else ''}, each key {allowed(kind.key_type)} in quotes, "
         f"each value {allowed(kind.value_type)}"
     ),
     inspect.StructType: _struct,
+    inspect.DataclassType: _struct,
 }

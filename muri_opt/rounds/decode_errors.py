@@ -41,6 +41,9 @@ class _Place:
     hint: Any = Any
 
     def inside(self, field: str) -> str:
+        own = self.path.rpartition(".")[2]
+        if own and field.startswith(f"{own}."):  # an object that names itself in its fields
+            field = field[len(own) + 1 :]
         return f"{self.path}.{field}" if self.path else field
 
 
@@ -96,10 +99,18 @@ def _field(place: _Place, name: str) -> _Place:
     fields = {field.encode_name: field for field in struct_fields(place.kind)}
     raw, field = _object(place.raw).get(name, Raw()), fields.get(name)
     if field is None:
-        return _Place(place.inside(name), raw, inspect.AnyType())
+        tags = _tags(place.kind, name)
+        return _Place(place.inside(name), raw, inspect.LiteralType(tags) if tags else inspect.AnyType())
     owner = getattr(without_null(place.kind), "cls", None)
     hint = get_type_hints(owner, include_extras=True).get(field.name, Any)
     return _Place(place.inside(name), raw, field.type, hint)
+
+
+def _tags(kind: inspect.Type, name: str) -> tuple[str | int, ...]:
+    """Return the values of a field that tells objects of several types apart, none where it is another field."""
+    kinds = kind.types if isinstance(kind, inspect.UnionType) else (kind,)
+    structs = [one for one in kinds if isinstance(one, inspect.StructType) and one.tag_field == name]
+    return tuple(one.tag for one in structs if one.tag is not None)
 
 
 def _item(place: _Place, position: int) -> _Place:

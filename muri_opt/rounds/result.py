@@ -105,6 +105,10 @@ def decode_result(text: bytes | str) -> Result:
     """
     try:
         return _with_claim_apart(decoded(text, Result))
+    except msgspec.ValidationError as error:
+        from muri_opt.rounds.decode_errors import wrong_value  # for a bad file only
+
+        raise wrong_value(error, text.encode() if isinstance(text, str) else text, Result, name="result") from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, ValueError) as error:
         raise InputError("result", str(error) or type(error).__name__, "a result of muri-opt solve --json") from None
 

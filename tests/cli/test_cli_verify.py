@@ -110,7 +110,7 @@ def test_a_result_without_a_decision_has_nothing_to_check(run, toy, tmp_path):
         ("{", "result: found"),
         ("[]", "result: found"),
         ("[" * 10_000, "result: found"),
-        ('{"format": "muri-opt/round/1"}', "Invalid enum value 'muri-opt/round/1'"),
+        ('{"format": "muri-opt/round/1"}', "format: found 'muri-opt/round/1'; allowed: one of"),
     ],
 )
 def test_what_is_no_result_is_bad_input(refused, toy, tmp_path, text, said):

@@ -65,7 +65,7 @@ def test_a_value_that_is_too_long_is_one_clear_error() -> None:
     [
         ('"gap": 0.0', '"gap": NaN', "NaN"),
         ('"gap": 0.0', '"gap": 1e999', "out of range"),
-        ('"policy": "fifo"', '"policy": 3', "Expected `str`"),
+        ('"policy": "fifo"', '"policy": 3', "policy: found 3; allowed: a string"),
         ('"policy": "fifo"', '"policy": "fifo', "malformed"),
     ],
 )

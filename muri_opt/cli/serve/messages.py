@@ -103,7 +103,12 @@ class Verify(Message, frozen=True, kw_only=True, tag="verify"):
         from muri_opt.solve.results import parse_result
         from muri_opt.verify import verify
 
-        return verify(parse_round(bytes(self.round)), parse_result(bytes(self.result)))
+        round_ = parse_round(bytes(self.round))
+        try:
+            result = parse_result(bytes(self.result))
+        except InputError as error:
+            raise error if error.field == "result" else error.inside("result") from None
+        return verify(round_, result)
 
 
 class Why(Asking, frozen=True, kw_only=True, tag="why"):
@@ -150,7 +155,7 @@ class WhatIf(Asking, frozen=True, kw_only=True, tag="what-if"):
                 add_nodes=self._nodes(round_),
                 remove_nodes=self.remove_nodes,
                 quotas=self.quotas,
-                jobs=[read_part("jobs", text, Job) for text in self.jobs],
+                jobs=[read_part(f"jobs[{place}]", text, Job) for place, text in enumerate(self.jobs)],
                 release=self.release,
                 method=self.method,
                 limits=self.limits_left(received),
@@ -161,7 +166,10 @@ class WhatIf(Asking, frozen=True, kw_only=True, tag="what-if"):
     def _nodes(self, round_: Round) -> list[Node]:
         from muri_opt.replay.what_if.scenario import all_further_nodes
 
-        said: list[str | Node] = [read_part("add_nodes", text, str | Node) for text in self.add_nodes]
+        said = list[str | Node]()
+        for place, text in enumerate(self.add_nodes):
+            kind: Any = Node if bytes(text).lstrip().startswith(b"{") else str | Node
+            said.append(read_part(f"add_nodes[{place}]", text, kind))
         return all_further_nodes(said, round_.cluster)
 
 

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from muri_opt.errors import InputError
 from muri_opt.rounds import Cluster, Job, Node, Round, Tenant
 from muri_opt.rounds.error_text import listed, shown
+from muri_opt.rounds.field_checks import check_unique
 from muri_opt.rounds.quantities import MAX_GPUS
 
 MOST_ADDED = 10_000
@@ -45,8 +46,7 @@ class Scenario:
         for node in self.remove_nodes:
             _known("remove_nodes", node, cluster.node_index, "a node of the cluster")
         for added in self.add_nodes:
-            if added.id in cluster.node_index:
-                raise InputError("add_nodes", f"{shown(added.id)}, which is there", "nodes of other ids")
+            _check_new(added, cluster)
         stay = (node for node in cluster.nodes if node.id not in self.remove_nodes)
         return (*stay, *self.add_nodes)
 
@@ -59,6 +59,7 @@ class Scenario:
         return tuple(known.values())
 
     def _jobs(self, round_: Round) -> tuple[Job, ...]:
+        check_unique("jobs", [job.id for job in self.jobs])
         jobs = {job.id: job for job in round_.jobs}
         jobs |= {job.id: job for job in self.jobs}
         for name in self.release:
@@ -105,9 +106,16 @@ def all_further_nodes(wanted: Iterable[str | Node], cluster: Cluster) -> list[No
     found: list[Node] = []
     for one in wanted:
         more = (one,) if isinstance(one, Node) else further_nodes(one, cluster)
+        for added in more:
+            _check_new(added, cluster)
         found += more
         cluster = replace(cluster, nodes=(*cluster.nodes, *more))
     return found
+
+
+def _check_new(added: Node, cluster: Cluster) -> None:
+    if added.id in cluster.node_index:
+        raise InputError("add_nodes", f"{shown(added.id)}, which is there", "nodes of other ids")
 
 
 def _without_nodes(job: Job, lost: set[str]) -> Job:

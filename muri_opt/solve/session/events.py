@@ -5,10 +5,11 @@ An event that is refused changes nothing. Each one is a line of the journal.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from copy import copy
 from dataclasses import replace as with_fields
-from typing import Protocol
+from typing import Final, Protocol
 
 import msgspec
 from msgspec.structs import force_setattr, replace
@@ -20,6 +21,9 @@ from muri_opt.rounds.field_checks import check_kind
 from muri_opt.rounds.round import ROUND_FORMATS, Format
 from muri_opt.solve.session.progress_columns import check_names, with_columns
 from muri_opt.solve.session.state import COUNTED, Pending, State, counted, stopped
+
+_IN_ROUND: Final = re.compile(r"jobs\[\d+\]")
+"""Begins a field that names a job by its place in a round."""
 
 
 class Event(Protocol):
@@ -70,7 +74,7 @@ class AllSubmitted(_Line, frozen=True, tag="submit-all"):
             try:
                 Submitted(job=job).check(then)
             except InputError as error:
-                raise error.inside(f"jobs[{place}]") from None
+                raise _of_job(error, place) from None
             then.jobs[job.id] = job
 
     def apply(self, state: State) -> None:
@@ -361,6 +365,13 @@ def _check_running(state: State, name: str, otherwise: str) -> None:
         raise InputError(
             "job", f"{shown(name)}, which waits", f"a job that runs ({running or 'none does'}); {otherwise}"
         )
+
+
+def _of_job(error: InputError, place: int) -> InputError:
+    """Return an error about a job with its place among those submitted, not in the round that it was tried in."""
+    tried = _IN_ROUND.match(error.field)
+    field = f"jobs[{place}]{error.field[tried.end() :]}" if tried else f"jobs[{place}].{error.field}"
+    return InputError(field, error.found, error.allowed)
 
 
 def _levels_and_tenants(cluster: Cluster) -> Cluster:

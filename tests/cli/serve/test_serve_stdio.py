@@ -196,6 +196,42 @@ def test_a_key_that_is_there_twice_is_refused(text: str, words: str) -> None:
     assert words in problem["detail"]
 
 
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        ({"value": "x"}, "result.value: found 'x'; allowed: a whole number, or null"),
+        ({"format": "x"}, "result.format: found 'x'; allowed: one of 'muri-opt/result/1', 'muri-opt/result/2'"),
+        ({"termination": 3}, "result.termination: found 3; allowed: an object with the fields reason"),
+        ({"termination": {"reason": "X"}}, "result.termination.reason: found 'X'; allowed: one of 'OPTIMAL', "),
+        ({"answer": 3}, "result: found unknown field 'answer'"),
+    ],
+)
+def test_what_is_wrong_with_a_result_is_told_with_its_place(changed: Any, words: str) -> None:
+    result = asked(Service(), "solve", round=ROUND, policy="fifo", method="heuristic")
+    assert words in refused(Service(), "verify", round=ROUND, result={**result, **changed})["detail"]
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"add_nodes": ["1x8", {"id": "x"}]}, "add_nodes[1].gpus: found nothing; allowed: a whole number from 0"),
+        ({"add_nodes": ["1x8", 3]}, "add_nodes[1]: found 3; allowed: a string, or an object"),
+        ({"add_nodes": [{"id": "n0", "gpus": 1}]}, "add_nodes: found 'n0', which is there; allowed: nodes of other"),
+        ({"jobs": [{"id": "x", "gpus": 1}, {"id": "y"}]}, "jobs[1].gpus: found nothing"),
+        ({"jobs": [{"id": "x", "gpus": 1}, {"id": "x", "gpus": 2}]}, "jobs[1].id: found 'x', used by jobs[0] already"),
+    ],
+)
+def test_a_part_of_a_scenario_is_told_with_its_place(fields: Any, words: str) -> None:
+    assert words in refused(Service(), "what-if", round=ROUND, **fields)["detail"]
+
+
+def test_a_job_that_no_round_could_hold_is_told_by_its_place_in_the_message() -> None:
+    service = Service()
+    asked(service, "session/open", cluster=CLUSTER)
+    problem = refused(service, "session/submit", jobs=[JOBS[0], {"id": "e", "gpus": 1, "stage_seconds": [1]}])
+    assert problem["field"] == "jobs[1] ('e').stage_seconds"
+
+
 def test_a_job_that_cannot_be_read_leaves_the_session_as_it_was() -> None:
     service = Service()
     asked(service, "session/open", cluster=CLUSTER)
