@@ -14,6 +14,8 @@ from muri_opt.cli.command import Command
 from muri_opt.cli.output import Reply
 from muri_opt.errors import InputError
 
+HOST = "127.0.0.1"
+SLOTS = 2
 MOST_SLOTS = 256
 MOST_PORT = 65_535
 LEAST_TOKEN = 16
@@ -29,17 +31,28 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     way.add_argument("--stdio", action="store_true", help="JSON lines in, JSON lines out")
     way.add_argument("--http", metavar="PORT", type=int, help="serve HTTP on a port; 0 is any that is free")
     parser.add_argument("--journals", metavar="DIR", help="the folder of sessions' journals (default: none is written)")
-    parser.add_argument("--host", metavar="H", default="127.0.0.1", help="the address of HTTP (default: %(default)s)")
-    parser.add_argument(
-        "--slots", metavar="N", type=int, default=2, help="rounds solved at a time (default: %(default)s)"
-    )
+    parser.add_argument("--host", metavar="H", help=f"the address of HTTP (default: {HOST})")
+    parser.add_argument("--slots", metavar="N", type=int, help=f"rounds solved at a time (default: {SLOTS})")
     parser.add_argument("--token-file", metavar="FILE", help="a file with the token that clients of HTTP have to send")
 
 
 def run(arguments: argparse.Namespace) -> Reply:
     """Serve until the input ends, or a signal comes."""
+    if arguments.stdio:
+        _check_of_http(arguments)
     folder = _folder(arguments.journals)
     return _lines(folder) if arguments.stdio else _http(arguments, folder)
+
+
+def _check_of_http(arguments: argparse.Namespace) -> None:
+    """Refuse what says how HTTP is served: over the standard streams there is nobody to keep out, and one slot."""
+    for option, said in (
+        ("--host", arguments.host),
+        ("--slots", arguments.slots),
+        ("--token-file", arguments.token_file),
+    ):
+        if said is not None:
+            raise InputError(option, f"{said!r} with --stdio", "this option with --http")
 
 
 def _lines(folder: Path | None) -> Reply:
@@ -82,15 +95,16 @@ def _http(arguments: argparse.Namespace, folder: Path | None) -> Reply:
     except ImportError as error:
         allowed = "its packages: pip install 'muri-opt[serve]'"
         raise InputError("--http", f"no package {error.name!r}", allowed) from None
-    if not 1 <= arguments.slots <= MOST_SLOTS:
-        raise InputError("--slots", str(arguments.slots), f"a number from 1 to {MOST_SLOTS}")
+    slots = SLOTS if arguments.slots is None else arguments.slots
+    if not 1 <= slots <= MOST_SLOTS:
+        raise InputError("--slots", str(slots), f"a number from 1 to {MOST_SLOTS}")
     if not 0 <= arguments.http <= MOST_PORT:
         raise InputError("--http", str(arguments.http), f"a port from 0 to {MOST_PORT}")
     journals = None if folder is None else str(folder)
     serve_http(
-        arguments.host,
+        HOST if arguments.host is None else arguments.host,
         arguments.http,
-        Settings(slots=arguments.slots, token=_token(arguments.token_file), journals=journals),
+        Settings(slots=slots, token=_token(arguments.token_file), journals=journals),
     )
     return Reply()
 
@@ -101,7 +115,8 @@ def _token(name: str | None) -> str | None:
     try:
         token = Path(name).read_text(encoding="utf-8").strip()
     except (OSError, UnicodeError) as error:
-        raise InputError("--token-file", str(error), "a readable file") from None
+        found = getattr(error, "strerror", None) or str(error)
+        raise InputError("--token-file", f"{name!r} ({found})", "a readable file") from None
     if len(token) < LEAST_TOKEN or not token.isascii() or not token.isprintable():
         raise InputError("--token-file", f"{len(token)} characters", f"at least {LEAST_TOKEN} printable ones of ASCII")
     return token
@@ -114,7 +129,8 @@ def _folder(name: str | None) -> Path | None:
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise InputError("--journals", error.strerror or str(error), "a folder that can be written") from None
+        found = f"{name!r} ({error.strerror or error})"
+        raise InputError("--journals", found, "a folder that can be written") from None
     return path
 
 

@@ -34,6 +34,7 @@ from muri_opt.errors import InputError
 from muri_opt.rounds.decode_errors import wrong_value
 from muri_opt.rounds.long_numbers import long_numbers
 from muri_opt.rounds.repeated_keys import check_keys
+from muri_opt.solve.session.journal import is_cut_off
 from muri_opt.solve.session.session import Session
 
 if TYPE_CHECKING:
@@ -134,7 +135,7 @@ class Service:
         if not _NAME.fullmatch(name):
             raise InputError("session", repr(name)[:80], "1 to 64 letters, digits, - and _")
         journal = None if self.journals is None else self.journals / f"{name}.jsonl"
-        if name in self._sessions or (journal is not None and journal.exists()):
+        if name in self._sessions or _is_left(journal):
             return self.session(name), True
         begin = partial(Session, cluster, policy, method, limits, resources=resources, journal=journal)
         return self._begun(name, begin), False
@@ -154,7 +155,7 @@ class Service:
         if found is not None:
             return found
         journal = None if self.journals is None or not _NAME.fullmatch(name) else self.journals / f"{name}.jsonl"
-        if journal is None or not journal.exists():
+        if journal is None or not _is_left(journal):
             raise RefusedMessage(NOT_FOUND, f"no session {name!r} is open; 'session/open' opens it")
         return self._begun(name, lambda: Session.resume(journal))
 
@@ -172,6 +173,11 @@ class Service:
             self._sessions.clear()
         for session in sessions:
             session.close()
+
+
+def _is_left(journal: Path | None) -> bool:
+    """Return whether a session has left a journal; one that was cut off as it was begun was answered to nobody."""
+    return journal is not None and journal.exists() and not is_cut_off(journal)
 
 
 _EXAMPLE: Final = '{"id": 1, "do": "solve", "round": {...}, "policy": "srtf"}'

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import re
 from collections.abc import Iterator, Sequence
 from io import FileIO
 from pathlib import Path
@@ -24,6 +25,10 @@ from muri_opt.rounds.limits import Limits
 from muri_opt.solve.session.events import AnyEvent, Event, Snapshot
 
 FORMAT: Final = "muri-opt/journal/1"
+_CHECK_BYTES: Final = 9
+"""Of a line before its text."""
+_CHECK: Final = re.compile(rb"[0-9a-f]{0,8}|[0-9a-f]{8} ")
+_BEGINS: Final = b'{"format":"muri-opt/journal/'
 
 
 class _Format(msgspec.Struct, frozen=True):
@@ -56,16 +61,17 @@ class Journal:
 
     @classmethod
     def create(cls, path: str | os.PathLike[str], header: Header, start: Snapshot) -> Journal:
-        """Begin a journal; a file that is there already is refused."""
+        """Begin a journal; a file that is there already is refused, unless a kill cut it off as it was begun."""
         where = Path(path)
         try:
-            file = FileIO(where, "x+")
+            file = FileIO(where, "r+" if where.exists() and is_cut_off(where) else "x+")
         except FileExistsError:
             allowed = "a new file; Session.resume() goes on with a journal that is there"
             raise InputError("journal", f"{where}, which exists", allowed) from None
         except OSError as error:
             raise InputError("journal", error.strerror or str(error), "a file that can be written") from None
         _lock(file, where)
+        file.truncate(0)
         journal = cls(where.resolve(), file, header)
         try:
             journal._begin(start)
@@ -94,13 +100,13 @@ class Journal:
     @classmethod
     def _read(cls, where: Path, file: FileIO) -> Journal:
         data = file.readall()
+        if _is_cut_off(data):
+            raise InputError(f"{where}: line 2", "nothing", "a whole journal: this one was cut off as it was begun")
         whole = data.rfind(b"\n") + 1
         texts = _texts(data[:whole], where)
         header = _header(next(texts, (0, b""))[1], where)  # another format may have other lines
         lines = list(texts)
         events = [_event(text, where, number) for number, (_, text) in enumerate(lines, start=2)]
-        if not events:
-            raise InputError(f"{where}: line 2", "nothing", "a whole journal: this one was cut off as it was begun")
         file.truncate(whole)
         file.seek(whole)
         journal = cls(where.resolve(), file, header, events)
@@ -161,6 +167,21 @@ class Journal:
             self._file.seek(self.size)
             raise
         self.size, self._check = self.size + len(data), check
+
+
+def is_cut_off(path: Path) -> bool:
+    """Return whether a file is a journal that was cut off as it was begun: nobody was told that there is a session."""
+    try:
+        with path.open("rb") as file:
+            return _is_cut_off(file.read())
+    except OSError:
+        return False
+
+
+def _is_cut_off(data: bytes) -> bool:
+    """Return whether a text is less than the header and the first event of a journal."""
+    begins = data[_CHECK_BYTES : _CHECK_BYTES + len(_BEGINS)]
+    return data.count(b"\n") < 2 and bool(_CHECK.fullmatch(data[:_CHECK_BYTES])) and _BEGINS.startswith(begins)
 
 
 def _text(content: Header | Event) -> bytes:

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from muri_opt import parse_result, parse_round, solve_round, verify
+from muri_opt.cli.main import main
 from muri_opt.cli.serve.messages import LEAST_SECONDS, limits_left
 from muri_opt.cli.serve.service import MESSAGES, Service
 from muri_opt.cli.serve.stdio import serve_lines
@@ -326,6 +327,23 @@ def test_a_killed_process_loses_nothing_that_was_answered(tmp_path: Path) -> Non
         assert process.stdin is not None
         process.stdin.close()
         assert process.wait() == 0
+
+
+def test_a_session_whose_journal_was_cut_off_as_it_was_begun_can_be_opened(tmp_path: Path) -> None:
+    (tmp_path / "main.jsonl").touch()
+    service = Service(journals=tmp_path)
+    assert refused(service, "session/state")["status"] == 404
+    assert not asked(service, "session/open", cluster=CLUSTER)["resumed"]
+    service.close_all()
+    again = Service(journals=tmp_path)
+    assert asked(again, "session/open", cluster=CLUSTER)["resumed"]
+    again.close_all()
+
+
+@pytest.mark.parametrize("option", ["--host", "--slots", "--token-file"])
+def test_options_of_http_are_refused_over_the_standard_streams(option: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["serve", "--stdio", option, "3"]) == 2
+    assert capsys.readouterr().err.startswith(f"muri-opt: {option}: found ")
 
 
 def test_of_several_jobs_all_are_submitted_or_none() -> None:

@@ -41,6 +41,29 @@ def test_a_journal_cut_at_any_byte_is_resumed_equal(tmp_path: Path) -> None:
         assert cut.stat().st_size == max(size for size, _ in states if size <= length)
 
 
+def test_a_journal_cut_off_as_it_was_begun_is_begun_anew(tmp_path: Path) -> None:
+    whole, cut = tmp_path / "whole.jsonl", tmp_path / "cut.jsonl"
+    with Session(CLUSTER, "srtf", journal=whole) as session:
+        begun = known(session)
+    data = whole.read_bytes()
+    for length in range(len(data)):
+        cut.write_bytes(data[:length])
+        with pytest.raises(InputError, match="this one was cut off as it was begun"):
+            Session.resume(cut)
+        with Session(CLUSTER, "srtf", journal=cut) as session:
+            assert known(session) == begun
+        assert cut.read_bytes() == data
+
+
+@pytest.mark.parametrize("text", ["notes", "notes\n", "abcdef12 notes", '{"format":"muri-opt/journal/1"}', "1\n2\n"])
+def test_a_file_that_is_no_journal_is_not_written_over(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "notes"
+    path.write_text(text)
+    with pytest.raises(InputError, match="which exists"):
+        Session(CLUSTER, "srtf", journal=path)
+    assert path.read_text() == text
+
+
 def test_a_session_killed_at_200_random_bytes_is_resumed_equal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The journal is written anew several times meanwhile: then too, one of the two files is whole."""
     seed, steps = 3, 5
