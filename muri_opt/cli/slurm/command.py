@@ -52,7 +52,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     loop = _step(steps, "loop", "give such commands again and again", _loop)
     for step in (plan, apply, loop):
         step.add_argument(
-            "--partition", metavar="P", action="append", default=[], help="whose held jobs may be started"
+            "--partition",
+            metavar="P",
+            action="append",
+            default=[],
+            help="whose held jobs may be started; several between commas",
         )
         add_asking(step)
     loop.add_argument(
@@ -166,7 +170,7 @@ def _reading(arguments: argparse.Namespace) -> Reading:
 def _planned(reading: Reading, arguments: argparse.Namespace) -> SlurmPlan:
     from muri_opt.cli.slurm.plan import plan_of
 
-    return plan_of(reading, set(arguments.partition), arguments.policy, arguments.method, limits_asked(arguments))
+    return plan_of(reading, _partitions(arguments), arguments.policy, arguments.method, limits_asked(arguments))
 
 
 def without_deadlines(reading: Reading, policy: str) -> Reading:
@@ -195,7 +199,12 @@ def _applying(arguments: argparse.Namespace) -> tuple[Applying, Source]:
     if not arguments.partition:
         raise InputError("--partition", "none", "the partitions whose held jobs may be started")
     source = Commands()
-    return Applying(source, set(arguments.partition), give, sys.stdout), source
+    return Applying(source, _partitions(arguments), give, sys.stdout), source
+
+
+def _partitions(arguments: argparse.Namespace) -> set[str]:
+    """Return the partitions that are named, one by one or between commas as Slurm has them."""
+    return {name for text in arguments.partition for name in text.split(",")}
 
 
 def _source(arguments: argparse.Namespace) -> Source:

@@ -52,6 +52,7 @@ def test_what_is_wrong_is_one_complaint(files, capsys, tmp_path):
         (("snapshot", *files[:2]), "both, or none to ask Slurm"),
         (("plan", *files), "--partition: found none"),
         (("plan", *files, "--partition", "train", "--partition", "nope"), PARTITIONS),
+        (("plan", *files, "--partition", "train,nope"), PARTITIONS),
         (("loop", "--partition", "train", "--interval", "-1"), "--interval: found -1"),
         (("loop", "--partition", "train", "--interval", "nan"), "--interval: found nan"),
         (("loop", "--partition", "train", "--rounds", "0"), "--rounds: found 0"),
