@@ -30,7 +30,8 @@ from muri_opt.cli.ledger import Ledger
 from muri_opt.cli.running_room import with_room
 from muri_opt.cli.shape_told import shape_told
 from muri_opt.errors import InputError
-from muri_opt.rounds import Cluster, Job, Round, Tenant
+from muri_opt.rounds import Cluster, Job, Node, Round, Tenant
+from muri_opt.rounds.error_text import shown
 
 READ = (
     "Node",
@@ -74,7 +75,13 @@ class _Reader:
         with shape_told("nodes", "Kubernetes"):
             self._levels = level_labels(of_kind(every, "Topology"))
             self._taints = keeping_taints(records)
-            self.nodes = {node.id: node for node in (read_node(one, self._levels) for one in records)}
+            names = [name_of(one) for one in records]
+        self.nodes = dict[str, Node]()
+        for name, one in zip(names, records, strict=True):
+            with shape_told(f"node {shown(name)}", "Kubernetes"):
+                node = read_node(one, self._levels)
+                self.nodes[node.id] = node
+        with shape_told("nodes", "Volcano"):
             self.nodes |= {node.id: node for document in dumps for node in volcano_nodes(document)}
         self._largest = max((node.gpus for node in self.nodes.values()), default=0)
         with shape_told("queues", "Kubernetes"):
@@ -82,11 +89,21 @@ class _Reader:
             self._local = local_queues(every)
         with shape_told("pods", "Kubernetes"):
             self._groups = {name_of(one): one for one in of_kind(every, "PodGroup")}
-            gangs = [*self._gangs(), *(gang for document in dumps for gang in volcano_gangs(document))]
-            self._jobs = [job for gang in gangs for job in jobs_of(self._here(gang), self._largest, self.ledger)]
-        with shape_told("workloads", "Kubernetes"):
-            self._jobs += [job for one in of_kind(every, "Workload") for job in self._workload(one)]
-        self._jobs = self._named_apart(self._jobs)
+            together = self._together()
+            workloads = [(name_of(one), one) for one in of_kind(every, "Workload")]
+        with shape_told("jobs", "Volcano"):
+            dumped = [(gang.name, gang) for document in dumps for gang in volcano_gangs(document)]
+        found = list[Job]()
+        for name, some in together:
+            with shape_told(f"pods of {shown(name)}", "Kubernetes"):
+                found += self._jobs_of(self._gang(name, some))
+        for name, gang in dumped:
+            with shape_told(f"job {shown(name)}", "Volcano"):
+                found += self._jobs_of(gang)
+        for name, workload in workloads:
+            with shape_told(f"workload {shown(name)}", "Kubernetes"):
+                found += self._workload(workload)
+        self._jobs = self._named_apart(found)
         self.ledger.jobs_read, self.ledger.nodes_read = len(self._jobs), len(self.nodes)
         for one in every:
             if one.get("kind") not in READ:
@@ -116,14 +133,18 @@ class _Reader:
             found[name] = job if name == job.id else replace(job, id=name)
         return list(found.values())
 
-    def _gangs(self) -> list[Gang]:
+    def _jobs_of(self, gang: Gang) -> list[Job]:
+        return jobs_of(self._here(gang), self._largest, self.ledger)
+
+    def _together(self) -> list[tuple[str, list[Object]]]:
+        """Return the pods that have not ended, those of a gang together."""
         pods: dict[tuple[bool, str], list[Object]] = {}  # a pod without a group may have the name of one
         for pod in of_kind(self._every, "Pod"):
             if (pod.get("status") or {}).get("phase") in OVER:
                 self.ledger.over += 1
             else:
                 pods.setdefault((group_of(pod) is None, named(pod)), []).append(pod)
-        return [self._gang(name, some) for (_, name), some in pods.items()]
+        return [(name, some) for (_, name), some in pods.items()]
 
     def _gang(self, name: str, pods: Sequence[Object]) -> Gang:
         first = pods[0]

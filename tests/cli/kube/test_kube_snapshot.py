@@ -242,6 +242,19 @@ def test_files_that_hold_no_cluster(tmp_path: Path, text: str, complaint: str) -
         read_kube([str(tmp_path / "missing")])
 
 
+def test_the_object_that_cannot_be_read_is_named(read: Any) -> None:
+    odd = node("n2")
+    odd["status"]["allocatable"]["cpu"] = "x"
+    for one, field in (
+        (odd, "node 'n2'.quantity"),
+        (pod("b", containers=containers(1, memory="99999Ei")), "pods of 'team/b'.memory_gib"),
+        (workload("w", 10**7), "workload 'team/w'.gpus"),
+    ):
+        with pytest.raises(InputError) as error:
+            read(listed(node("n1"), pod("a", 1), one))
+        assert error.value.field == field
+
+
 FOLDER = Path(tempfile.mkdtemp(prefix="kube"))
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-9, 9) | st.text(max_size=3) | st.sampled_from(["1", "4Gi", "n1", GPU]),
