@@ -43,11 +43,14 @@ class HttpClient:
 
     def __init__(self, address, token=None, timeout=60.0):
         parts = urllib.parse.urlsplit(address)
+        if parts.scheme not in ("http", "https") or not parts.netloc:
+            raise ValueError("address: found {!r}; allowed: as http://127.0.0.1:8080".format(address))
+        self._path = parts.path.rstrip("/") + "/v1/"  # behind a proxy there may be a path before
         self._kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
         self._host, self._timeout = parts.netloc, timeout
         self._headers = {"Content-Type": "application/json"}
         if token is not None:
-            self._headers["Authorization"] = "Bearer " + token
+            self._headers["Authorization"] = "Bearer " + token.strip()
 
     def ask(self, do, **fields):
         """Return the answer to a message; ``deadline_seconds`` also ends asking again."""
@@ -71,7 +74,7 @@ class HttpClient:
             timeout = max(timeout, left + PATIENCE)
         connection = self._kind(self._host, timeout=timeout)
         try:
-            connection.request("POST", "/v1/" + do, json.dumps(fields).encode(), self._headers)
+            connection.request("POST", self._path + do, json.dumps(fields).encode(), self._headers)
             reply = connection.getresponse()
             text = reply.read()
         finally:

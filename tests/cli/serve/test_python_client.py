@@ -92,12 +92,13 @@ class Odd(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         self.rfile.read(int(self.headers["Content-Length"]))
-        slow = self.path == "/v1/solve"
+        slow = self.path.endswith("/v1/solve")
         time.sleep(0.5 if slow else 0)
         self.send_response(200 if slow else 503)
         self.send_header("Retry-After", "Wed, 21 Oct 2026 07:28:00 GMT")
         self.end_headers()
-        self.wfile.write(b'{"value": 5}' if slow else b"<html>down</html>")
+        told = {"value": 5, "path": self.path, "token": self.headers["Authorization"]}
+        self.wfile.write(json.dumps(told).encode() if slow else b"<html>down</html>")
 
     def log_message(self, *_: Any) -> None:
         """Say nothing."""
@@ -114,9 +115,17 @@ def odd() -> Iterator[str]:
 
 def test_an_answer_is_waited_for_until_the_deadline_of_its_call(client: Any, odd: str) -> None:
     server = client.HttpClient(odd, timeout=0.1)
-    assert server.ask("solve", deadline_seconds=30) == {"value": 5}
+    assert server.ask("solve", deadline_seconds=30)["value"] == 5
     with pytest.raises(OSError, match="timed out"):
         server.ask("solve")
+
+
+def test_a_path_before_the_messages_and_the_end_of_a_token_file_are_as_they_are_meant(client: Any, odd: str) -> None:
+    told = client.HttpClient(f"{odd}/muri/", f"{odd}\n").ask("solve")
+    assert (told["path"], told["token"]) == ("/muri/v1/solve", f"Bearer {odd}")
+    for address in ("127.0.0.1:8080", "ftp://a", "http://", ""):
+        with pytest.raises(ValueError, match="allowed: as http://127"):
+            client.HttpClient(address)
 
 
 def test_what_is_no_answer_of_a_server_is_told(client: Any, odd: str) -> None:
