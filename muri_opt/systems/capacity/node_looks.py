@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -74,27 +73,6 @@ class NodeLooks:
                 fit = memory[node] // mib
             if gpus <= fit < least:
                 found, least = node, fit
-        return found
-
-    def fit_parts(self, parts: Sequence[tuple[int, int, int]], among: Bits) -> list[tuple[int, int]] | None:
-        """Return a node with its GPUs for each part, or ``None``: the tightest nodes with room for it, in turn.
-
-        Parts are GPUs, milli-CPUs and MiB.
-        """
-        places = self._among(among).places
-        gpus, cpus, memory = self._read().take(places, axis=1)
-        found, used, before = list[tuple[int, int]](), set[int](), None
-        line: Iterator[int] = iter(())
-        for part in parts:
-            if part != before:  # of equal parts the next one goes on where the last one was put
-                most, milli, mib = before = part
-                able = np.flatnonzero((gpus >= most) & (cpus >= milli) & (memory >= mib))
-                line = iter(places[able[np.argsort(gpus[able], kind="stable")]].tolist())
-            node = next((place for place in line if place not in used), None)
-            if node is None:
-                return None
-            used.add(node)
-            found.append((node, part[0]))
         return found
 
     def room(self, kind: Kind, among: Bits) -> int:

@@ -120,8 +120,6 @@ class RoomSets:
 
         Parts have a GPU or more. Only nodes ``among`` some, as bits, are looked at.
         """
-        if len(self._open) > FEW_NODES:
-            return self._looks.fit_parts(parts, among)
         found, sets = Parts(), self._now(GPUS_ALONE)
         for part in parts:
             best = self._tightest(sets, part, among)
