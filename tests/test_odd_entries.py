@@ -4,7 +4,20 @@ from __future__ import annotations
 
 import pytest
 
-from muri_opt import Cluster, Guarantee, Job, Limits, Node, Plan, Round, Tenant, solve_round, verify
+from muri_opt import (
+    POLICIES,
+    Cluster,
+    Guarantee,
+    Job,
+    Limits,
+    Node,
+    Plan,
+    Reason,
+    Round,
+    Tenant,
+    solve_round,
+    verify,
+)
 from muri_opt.rounds import WaitingReason
 
 GANGS = ("fifo", "srtf", "srsf", "las", "max-min", "tiresias", "muri-s", "muri-l", "philly")
@@ -137,3 +150,29 @@ def test_a_guaranteed_job_above_its_quota_takes_nothing_from_the_promises_of_oth
             (wait,) = result.decision.waiting
             assert wait.detail.startswith("guaranteed for 3 GPUs; tenant 'z' has 0 left of its quota of 2")
             assert wait.remedy.startswith("raise the quota to 3, or let the job ask for less")
+
+
+EMPTY = {
+    "no jobs": Round(cluster=Cluster(nodes=of(2), tenants=(Tenant(id="a", quota_gpus=1), Tenant(id="b"))), jobs=()),
+    "no nodes": Round(cluster=Cluster(nodes=()), jobs=()),
+    "a node of 0": Round(cluster=Cluster(nodes=of(0), tenants=(Tenant(id="a", quota_gpus=0),)), jobs=()),
+}
+"""Rounds in which nothing can run."""
+
+
+@pytest.mark.parametrize("case", EMPTY)
+def test_a_round_in_which_nothing_can_run_is_proved_to_be_worth_nothing(case: str) -> None:
+    for policy in POLICIES:
+        for method in ("heuristic", "exact", "auto"):
+            result = solve_round(EMPTY[case], policy, method, LIMITS)
+            assert result.value == result.bound == 0, (policy, method)
+            assert result.termination.reason is Reason.OPTIMAL, (policy, method)
+            assert verify(EMPTY[case], result).feasible
+
+
+@pytest.mark.parametrize("policy", ["joint-s", "joint-l"])
+def test_jobs_without_a_gpu_to_run_on_have_a_checked_bound(policy: str) -> None:
+    round_ = Round(cluster=Cluster(nodes=of(0)), jobs=(job("a", policy, tenant=None), job("b", policy, tenant=None)))
+    result = solve_round(round_, policy, "heuristic", LIMITS)
+    assert (result.value, result.bound) == (0, 0)
+    assert {wait.reason for wait in result.decision.waiting} == {WaitingReason.CAPACITY}

@@ -79,8 +79,8 @@ class Values:
 
     @property
     def premium(self) -> int:
-        """K of the largest priority."""
-        return self.weights.premium[-1]
+        """K of the largest priority; 0 where there are no jobs."""
+        return self.weights.premium[-1] if self.stays.size else 0
 
     @property
     def penalty(self) -> int:

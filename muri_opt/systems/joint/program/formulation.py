@@ -132,7 +132,7 @@ class JointFormulation(Formulation):
         told = {label: price for label, price in prices.items() if label not in NODE_LABELS}
         return weighted(whole_prices(told | node_prices(round_, model, columns, prices), ("once", "gpus")), columns)
 
-    def quick_duals(self, round_: Round) -> LinearDuals | None:
+    def quick_duals(self, round_: Round) -> LinearDuals:
         """Return prices of the stages of a GPU, found without a solver."""
         return stage_prices(round_, self.rules)
 
@@ -141,6 +141,6 @@ class JointFormulation(Formulation):
         """A sample of the jobs tells nearly the same prices."""
         return True
 
-    def hurried_duals(self, round_: Round) -> LinearDuals | None:
+    def hurried_duals(self, round_: Round) -> LinearDuals:
         """Return prices of the stages of a GPU from a sample of the jobs."""
         return stage_prices(round_, self.rules, sampled=True)

@@ -27,17 +27,18 @@ _SAMPLE = 1_000
 """Jobs that are enough to tell prices from."""
 
 
-def stage_prices(round_: Round, rules: JointRules, *, sampled: bool = False) -> LinearDuals | None:
+def stage_prices(round_: Round, rules: JointRules, *, sampled: bool = False) -> LinearDuals:
     """Return the best prices found by raising those of stages that are asked for too much and lowering the others.
 
     With ``sampled`` a sample of very many jobs stands for all of them: any prices prove a bound.
 
     Where jobs have priorities, only those of the largest are asked, and a unit of theirs counts as often as it does.
+    Without GPUs or jobs nothing has a price.
     """
     models = models_of(round_, rules)
     gpus, count = round_.cluster.total_gpus, max(1, len(round_.resources)) + 1
     if not gpus or not len(models):
-        return None
+        return _multipliers([0] * count)
     worth = worth_of(round_, models, rules)
     offers = Offers.of(round_, models, worth, rules)
     level = levels_of(round_)
@@ -63,8 +64,12 @@ def stage_prices(round_: Round, rules: JointRules, *, sampled: bool = False) -> 
             break
         asked = counts[chosen] @ use
         price = price * np.clip(asked / share, 0.25, 4.0) ** (0.5 / (1 + step / 8))
-    whole = [weight * price for price in np.rint(found * (SCALE * DENOMINATOR)).astype(np.int64).tolist()]
-    return LinearDuals(denominator=DENOMINATOR, multipliers={"stages": tuple(whole[:-1]), "part": (whole[-1],)})
+    return _multipliers([weight * price for price in np.rint(found * (SCALE * DENOMINATOR)).astype(np.int64).tolist()])
+
+
+def _multipliers(prices: list[int]) -> LinearDuals:
+    """Return the prices of stages and, last, of taking part as multipliers."""
+    return LinearDuals(denominator=DENOMINATOR, multipliers={"stages": tuple(prices[:-1]), "part": (prices[-1],)})
 
 
 def _use(offers: Offers, count: int) -> Floats:
