@@ -3,7 +3,8 @@
 Six loads from 0.5 to 3 with five seeds each: 60 jobs of 1 to 8 GPUs on 4 nodes of 8 GPUs. A load of 1 asks for as many
 GPU seconds as the cluster has until the last job is submitted. Jobs are of 12 models drawn with the workload, each with
 stages, a curve and the plans that say the same as the curve; every policy is given what it decides by. Lengths are
-log-normal, a restart takes 30 s. All by the algorithms of the policies, on real nodes, every decision verified.
+log-normal with a median of half an hour (``--length``), a restart takes 30 s. All by the algorithms of the policies, on
+real nodes, every decision verified.
 
 A run is a line of a CSV file, written when it is done: the command can be stopped and given again. Figures are means of
 logarithms over workloads, as ratios to ``joint-s`` on the same workload. The 95 % intervals, of Student's t, are over
@@ -36,6 +37,7 @@ JOBS = 60
 NODES, EACH = 4, 8
 MODELS = 12
 MOST = 16
+LENGTH = 1800.0
 RESTART = 30.0
 RESOURCES = ("storage", "gpu", "network")
 BASE = "joint-s"
@@ -79,15 +81,18 @@ def all_runs(loads: Sequence[float], seeds: int, policies: Iterable[str]) -> lis
 
 
 @lru_cache(maxsize=2)
-def workload(load: float, seed: int, jobs: int = JOBS) -> Workload:
-    """Return the jobs of a seed at a load; the jobs of a seed are the same at all loads, only closer to each other."""
+def workload(load: float, seed: int, jobs: int = JOBS, median: float = LENGTH) -> Workload:
+    """Return the jobs of a seed at a load; the jobs of a seed are the same at all loads, only closer to each other.
+
+    Their lengths have such a ``median``, and are between a thirtieth and 96 times as long.
+    """
     draw = np.random.default_rng([22, seed])
     models = [_model(draw) for _ in range(MODELS)]
     found = []
     for number in range(jobs):
         gpus = int(draw.choice((1, 2, 4, 8), p=(0.5, 0.2, 0.2, 0.1)))
         stages, seconds, power = models[int(draw.integers(MODELS))]
-        length = float(np.clip(1800 * exp(1.3 * draw.standard_normal()), 60, 172_800))
+        length = float(np.clip(median * exp(1.3 * draw.standard_normal()), median / 30, 96 * median))
         curve = {count: round(float(count**power), 4) for count in (1, 2, 4, 8, MOST)}
         found.append(
             Job(
@@ -139,11 +144,12 @@ def given(work: Workload, fields: Iterable[str]) -> Workload:
     return Workload(name=work.name, jobs=jobs, resources=work.resources)
 
 
-def run_one(run: Run, jobs: int) -> dict[str, str | int | float]:
-    """Return the line of one replay."""
+def run_one(run: Run, jobs: int, length: float) -> dict[str, str | int | float]:
+    """Return the line of one replay of so many jobs of such a median length."""
     cluster = Cluster(nodes=tuple(Node(id=f"n{number}", gpus=EACH) for number in range(NODES)))
     began = time.process_time()
-    found = summary(replay(given(workload(run.load, run.seed, jobs), FIELDS[run.policy]), cluster, run.policy))
+    work = given(workload(run.load, run.seed, jobs, length), FIELDS[run.policy])
+    found = summary(replay(work, cluster, run.policy))
     figures = found.mean, found.p50, found.p99, found.makespan, found.restarts, found.rounds
     values = (run.load, run.seed, run.policy, *figures, round(time.process_time() - began, 3))
     return dict(zip(COLUMNS, values, strict=True))
@@ -158,7 +164,7 @@ def read(path: Path) -> dict[Run, dict[str, str]]:
     return {Run(float(row["load"]), int(row["seed"]), row["policy"]): row for row in rows}
 
 
-def run_all(runs: Sequence[Run], path: Path, jobs: int) -> None:
+def run_all(runs: Sequence[Run], path: Path, jobs: int, length: float) -> None:
     """Do the runs that the file does not have, each written when it is done."""
     there = read(path)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -169,7 +175,7 @@ def run_all(runs: Sequence[Run], path: Path, jobs: int) -> None:
         for number, run in enumerate(runs):
             if run not in there:
                 file.flush()
-                writer.writerow(run_one(run, jobs))
+                writer.writerow(run_one(run, jobs, length))
                 print(f"{number + 1} of {len(runs)}: {run}", file=sys.stderr, flush=True)
 
 
@@ -226,10 +232,13 @@ def main(arguments: list[str] | None = None) -> None:
     )
     parser.add_argument("--loads", type=float, nargs="+", default=LOADS)
     parser.add_argument("--jobs", type=int, default=JOBS, help="of a workload")
+    parser.add_argument(
+        "--length", type=float, default=LENGTH, metavar="S", help="the median length; each has its file"
+    )
     parser.add_argument("--policies", nargs="+", default=list(FIELDS), choices=FIELDS, metavar="P")
     asked = parser.parse_args(arguments)
     runs = all_runs(asked.loads, asked.seeds, asked.policies)
-    run_all(runs, asked.file, asked.jobs)
+    run_all(runs, asked.file, asked.jobs, asked.length)
     rows = read(asked.file)
     print("\n".join(tables({run: rows[run] for run in runs}, asked.loads)))
 

@@ -173,13 +173,14 @@ def workers_of(round_: Round, rules: Joint) -> Workers:
         works = [max(1, fixed) * _by_power(ways, one, rules) if within.by_gpus else 0 for within, ways, one in able]
     for job, ways, fresh in zip(round_.jobs, every, works, strict=True):
         home = job.placement if job.state == "running" and job.placement else None
-        lost = min(rules.horizon, max(1, micro(job.restart_seconds or 0.0))) if home is not None and rules.pay else 0
+        stands = _stands(job, ways, rules)
+        lost = min(stands, max(1, micro(job.restart_seconds or 0.0))) if home is not None and rules.pay else 0
         found.append(
             Worker(
                 name=job.id,
                 ways=ways,
-                fresh=fresh * (rules.horizon + lost) // rules.horizon if rules.stops else fresh,
-                changed=fresh if rules.stops else fresh * (rules.horizon - lost) // rules.horizon,
+                fresh=fresh * (stands + lost) // stands if rules.stops else fresh,
+                changed=fresh if rules.stops else fresh * (stands - lost) // stands,
                 home=home,
                 by=job.plan,
             )
@@ -196,6 +197,14 @@ def workers_of(round_: Round, rules: Joint) -> Workers:
         unit=unit,
         most_jobs=most_jobs,
     )
+
+
+def _stands(job: Job, ways: Ways, rules: Joint) -> int:
+    """Return for how many microseconds a decision stands for a job: of known length no longer than it needs alone."""
+    if rules.lengths != "known":
+        return rules.horizon
+    fastest = (job.remaining_iterations or 0) * ways.shortest // (NANO // MILLION)
+    return min(rules.horizon, max(1, fastest))
 
 
 def _least_work(every: Sequence[Ways], fixed: int, each: Sequence[int]) -> list[int]:

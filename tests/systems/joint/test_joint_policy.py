@@ -94,14 +94,16 @@ def test_a_place_that_is_only_preferred_is_refused():
 
 def test_where_stops_cost_a_running_job_is_not_stopped_for_one_that_is_worth_little_more():
     runs = {"state": "running", "placement": {"n0": 1}, "restart_seconds": 260.0}
-    jobs = [job("longer", remaining_iterations=11, **runs), job("shorter"), job("long", remaining_iterations=90)]
+    left = {"longer": 1100, "shorter": 1000, "long": 9000}
+    longer, shorter, long = (job(name, remaining_iterations=count) for name, count in left.items())
+    jobs = [replace(longer, **runs), shorter, long]
     served = {}
     for restarts in ("pay", "stops"):
         decision = policy_from(f"joint-s:restarts={restarts}").decide(round_of(*jobs, gpus=1), 0)
         (served[restarts],) = (one.jobs for one in decision.assignments)
     # worth 2 and 3 jobs: going on saves 260 of 600 seconds, but 2 x 860 / 600 is less than 3
     assert served == {"pay": ("shorter",), "stops": ("shorter",)}
-    more = [*jobs, *(job(f"more{k}", remaining_iterations=99) for k in range(3))]
+    more = [*jobs, *(job(f"more{k}", remaining_iterations=9900) for k in range(3))]
     decision = policy_from("joint-s:restarts=stops").decide(round_of(*more, gpus=1), 0)
     assert [one.jobs for one in decision.assignments] == [("longer",)]  # 5 x 860 / 600 is more than 6
 
@@ -163,14 +165,18 @@ def test_decisions_keep_every_rule_and_are_worth_no_less_than_going_on(seed):
 
 def test_a_job_moves_only_where_that_gains_more_than_its_restart():
     grows = {"scaling": {1: 1.0, 2: 1.2}, "state": "running", "placement": {"n0": 1}}
-    for restart, gpus in ((10.0, 2), (400.0, 1)):
-        (one,) = (
-            policy_from("joint-s").decide(round_of(job("a", restart_seconds=restart, **grows), gpus=2), 0).assignments
-        )
-        assert dict(one.gpus) == {"n0": gpus}
-    ignoring = policy_from("joint-s:restarts=ignore")
-    (one,) = ignoring.decide(round_of(job("a", restart_seconds=400.0, **grows), gpus=2), 0).assignments
-    assert dict(one.gpus) == {"n0": 2}
+    for policy, restart, left, gpus in (
+        ("joint-s", 10.0, 9000, 2),
+        ("joint-s", 400.0, 9000, 1),
+        ("joint-s", 10.0, 10, 1),  # it would end after 18 s instead of 10
+        ("joint-s", 10.0, 73, 2),  # in the 73 / 1.2 s that it needs at best it does more in spite of its restart
+        ("joint-s", 10.0, 71, 1),
+        ("joint-s:horizon=59", 10.0, 73, 1),
+        ("joint-s:restarts=ignore", 400.0, 10, 2),
+    ):
+        grown = job("a", restart_seconds=restart, remaining_iterations=left, **grows)
+        (one,) = policy_from(policy).decide(round_of(grown, gpus=2), 0).assignments
+        assert dict(one.gpus) == {"n0": gpus}, (policy, restart, left)
 
 
 def test_a_job_whose_restart_is_too_short_to_count_goes_on_where_that_is_worth_as_much():

@@ -94,9 +94,21 @@ def test_nodes_and_quotas_hold():
     assert rules_broken(with_first(period_seconds=best_seconds()), poor) == {"quota"}
 
 
-def test_who_moves_is_charged_and_who_stays_is_not():
-    now = {"state": "running", "restart_seconds": 60.0}
-    jobs = tuple(Job(id=name, iteration_seconds=1.0, placement={"n0": 1}, **now, **PAIR) for name in "ab")
+@pytest.mark.parametrize(
+    ("left", "restart", "moved"),
+    [
+        (9000, 60.0, 900_000),
+        (600, 60.0, 900_000),
+        (300, 60.0, 800_000),  # what it has left takes 300 s, less than the horizon
+        (60, 60.0, 0),
+        (5, 60.0, 0),
+        (0, 60.0, 0),
+        (300, 0.0, 999_999),  # a microsecond at least
+    ],
+)
+def test_who_moves_is_charged_and_who_stays_is_not(left: int, restart: float, moved: int) -> None:
+    now = {"state": "running", "restart_seconds": restart, "gpus": 1, "remaining_iterations": left}
+    jobs = tuple(Job(id=name, iteration_seconds=1.0, placement={"n0": 1}, **now) for name in "ab")
     nodes = (Node(id="n0", gpus=2), Node(id="n1", gpus=2))
     chapter = chapter_of(Round(cluster=Cluster(nodes=nodes), jobs=jobs, resources=STAGES), RULES)
     stay, move = ({"n0": 1}, {"n1": 1})
@@ -104,7 +116,7 @@ def test_who_moves_is_charged_and_who_stays_is_not():
         chapter.value(Decision(assignments=(Assignment(jobs=("a",), gpus=gpus, period_seconds=1.0),)))
         for gpus in (stay, move)
     ]
-    assert values == [1_000_000, 900_000]
+    assert values == [1_000_000, moved]
 
 
 @pytest.mark.parametrize("seed", range(30))

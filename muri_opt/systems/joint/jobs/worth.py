@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from math import floor
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +21,7 @@ from muri_opt.rounds.memoise import recalled
 from muri_opt.rounds.quantities import MILLISECONDS_PER_SECOND, microseconds
 from muri_opt.systems.completion import CHANCES, Behind, least_cost, service_attained
 from muri_opt.systems.joint.jobs.expected_service import expected_left
-from muri_opt.systems.joint.jobs.job_model import PER_SECOND
+from muri_opt.systems.joint.jobs.job_model import NANOSECONDS, PER_SECOND
 from muri_opt.systems.joint.jobs.models import Models
 from muri_opt.systems.joint.jobs.power_worth import hour_over
 from muri_opt.systems.joint.rules import JointRules
@@ -49,15 +49,15 @@ class Worth:
         """Return what work is worth where everybody has yet to start."""
         return Worth(new=self.new, work=self.new, changed=self.new, unit=self.unit)
 
-    def if_these_run(self, runs: Iterable[int], jobs: tuple[Job, ...], rules: JointRules) -> Worth:
+    def if_these_run(self, runs: Iterable[int], jobs: tuple[Job, ...], models: Models, rules: JointRules) -> Worth:
         """Return what work is worth where some of the jobs run, by their places, and no others."""
         those = [*runs] if rules.pay else []
         if not those:
             return self.as_if_nothing_ran()
         work, changed, new = self.new.copy(), self.new.copy(), self.new.tolist()
-        whole, restarts = rules.horizon, restarts_in(rules.horizon, jobs)
+        restarts = restarts_of(jobs, models, rules)
         for place in those:
-            each, lost = new[place], restarts[place]
+            each, whole, lost = new[place], restarts.stands[place], restarts.lost[place]
             if rules.stops:
                 work[place] = each * (whole + lost) // whole
             else:
@@ -65,12 +65,37 @@ class Worth:
         return Worth(new=self.new, work=work, changed=changed, unit=self.unit)
 
 
+class Restarts(NamedTuple):
+    """How many microseconds a decision ``stands`` for each job, and how many of them a restart takes, at least one."""
+
+    stands: list[int]
+    lost: list[int]
+
+
 @recalled
-def restarts_in(horizon: int, jobs: tuple[Job, ...]) -> list[int]:
-    """Return the microseconds that a restart of each job takes out of a horizon, at least one."""
+def restarts_of(jobs: tuple[Job, ...], models: Models, rules: JointRules) -> Restarts:
+    """Return what restarts of jobs take.
+
+    A decision stands for the horizon, and if lengths are known for no longer than a job needs alone on the GPUs that
+    make it fastest: so no change pays that would let it end later than without.
+    """
+    stands = [rules.horizon] * len(jobs)
+    if rules.known:
+        shortest = _shortest(models)
+        for place, (job, kind) in enumerate(zip(jobs, models.kinds, strict=True)):
+            left = (job.remaining_iterations or 0) * shortest[kind] // NANOSECONDS
+            stands[place] = max(1, min(left, rules.horizon))
     said = [job.restart_seconds or 0.0 for job in jobs]
-    known = {seconds: min(max(1, microseconds(seconds)), horizon) for seconds in set(said)}
-    return [known[seconds] for seconds in said]
+    known = {seconds: max(1, microseconds(seconds)) for seconds in set(said)}
+    return Restarts(stands, [min(known[seconds], whole) for seconds, whole in zip(said, stands, strict=True)])
+
+
+def _shortest(models: Models) -> list[int]:
+    """Return the shortest period of each model, 0 for one that can have no GPUs of the cluster."""
+    longest = models.period.max(initial=0)
+    shortest = np.where(models.period > 0, models.period, longest + 1).min(axis=1, initial=longest + 1)
+    found: list[int] = np.where(shortest > longest, 0, shortest).tolist()
+    return found
 
 
 @recalled
@@ -87,7 +112,7 @@ def worth_of(round_: Round, models: Models, rules: JointRules) -> Worth:
     else:
         new = _by_power(models, service, rules.power, unit, rules.known)
     runs = (place for place, job in enumerate(round_.jobs) if job.state == "running")
-    return Worth(new=new, work=new, changed=new, unit=unit).if_these_run(runs, round_.jobs, rules)
+    return Worth(new=new, work=new, changed=new, unit=unit).if_these_run(runs, round_.jobs, models, rules)
 
 
 def _by_power(models: Models, service: list[int], power: Fraction, unit: int, known: bool) -> NDArray[Any]:

@@ -16,7 +16,7 @@ from muri_opt.systems.joint.jobs.group_value import Group, Place, placed_value
 from muri_opt.systems.joint.jobs.job_model import Floats
 from muri_opt.systems.joint.jobs.models import Models
 from muri_opt.systems.joint.jobs.plan_ways import PlanWay
-from muri_opt.systems.joint.jobs.worth import Worth, restarts_in
+from muri_opt.systems.joint.jobs.worth import Worth, restarts_of
 from muri_opt.systems.joint.rules import JointRules
 
 
@@ -35,19 +35,19 @@ class Case:
 
     def left_by_restart(self) -> Floats:
         """Return which part of its value each job keeps if it runs and is changed."""
-        whole = self.rules.horizon
         if self.rules.stops or not self.rules.pay:
             return np.ones(len(self.models))
-        return (whole - self._restarts) / whole
+        return 1.0 - self._restarts
 
     def more_by_going_on(self) -> Floats:
         """Return how many times its value each job has if it runs and goes on: more than once where stops cost."""
-        whole = self.rules.horizon
-        return (whole + self._restarts) / whole if self.rules.stops else np.ones(len(self.models))
+        return 1.0 + self._restarts if self.rules.stops else np.ones(len(self.models))
 
     @property
-    def _restarts(self) -> Ints:
-        return np.array(restarts_in(self.rules.horizon, self.round_.jobs), dtype=np.int64)
+    def _restarts(self) -> Floats:
+        """Which part of the time that a decision stands a restart of each job takes."""
+        stands, lost = restarts_of(self.round_.jobs, self.models, self.rules)
+        return np.array(lost, dtype=np.float64) / np.array(stands, dtype=np.float64)
 
 
 @dataclass(kw_only=True, eq=False)
@@ -172,7 +172,7 @@ class State:
     def worth(self) -> Worth:
         """What work is worth where those that run lose by a change, or save by none."""
         case = self.case
-        return case.worth.if_these_run(np.flatnonzero(self.runs).tolist(), case.round_.jobs, case.rules)
+        return case.worth.if_these_run(np.flatnonzero(self.runs).tolist(), case.round_.jobs, case.models, case.rules)
 
     def value(self, placed: Mapping[Group, Place]) -> int:
         """Return what groups add on GPUs of nodes, less what is lost by changes."""
