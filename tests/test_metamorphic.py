@@ -5,7 +5,8 @@ from __future__ import annotations
 import msgspec
 from by_policy import decision_value, formulation_of
 from handmade import gang
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
+from more_examples import more_examples
 
 from muri_opt import Cluster, Decision, Job, Limits, Node, Round, policy_from
 from muri_opt.solve.exact import optimise
@@ -70,7 +71,7 @@ def shares(decision: Decision, name: object = str) -> list[tuple[object, object]
 
 
 @given(rounds(), SPECS)
-@settings(max_examples=50)
+@more_examples(50)
 def test_names_change_nothing_but_names(round_: Round, spec: str) -> None:
     other = renamed(round_)
     for decide in (listed, optimal):
@@ -82,14 +83,14 @@ def test_names_change_nothing_but_names(round_: Round, spec: str) -> None:
 
 
 @given(st.data(), rounds(max_nodes=4), SPECS)
-@settings(max_examples=50)
+@more_examples(50)
 def test_the_order_of_the_nodes_does_not_change_the_optimum(data: st.DataObject, round_: Round, spec: str) -> None:
     shuffled = tuple(data.draw(st.permutations(round_.cluster.nodes)))
     assert best(replace(round_, cluster=replace(round_.cluster, nodes=shuffled)), spec) == best(round_, spec)
 
 
 @given(st.data(), rounds(), SPECS)
-@settings(max_examples=50)
+@more_examples(50)
 def test_a_node_without_gpus_changes_nothing(data: st.DataObject, round_: Round, spec: str) -> None:
     at = data.draw(st.integers(0, len(round_.cluster.nodes)))
     more = list(round_.cluster.nodes)
@@ -100,7 +101,7 @@ def test_a_node_without_gpus_changes_nothing(data: st.DataObject, round_: Round,
 
 
 @given(st.data(), rounds(), st.sampled_from(sorted(ORDERS)), st.sampled_from(["any", "fewest"]))
-@settings(max_examples=50)
+@more_examples(50)
 def test_a_job_that_cannot_run_changes_no_other(data: st.DataObject, round_: Round, order: str, spread: str) -> None:
     """Ranks shift, and with them weights; who runs in order of priority does not."""
     spec = f"{order}:objective=lexicographic,nodes={spread}"
@@ -125,7 +126,7 @@ def hopeless(round_: Round, submitted: int) -> Job:
     st.sampled_from(["weighted", "lexicographic"]),
     nodes(name="extra"),
 )
-@settings(max_examples=50)
+@more_examples(50)
 def test_one_more_node_never_lowers_the_optimum(round_: Round, order: str, objective: str, extra: Node) -> None:
     """True where gangs may spread; a larger node can forbid a gang to do so under ``nodes=fewest``.
 

@@ -11,7 +11,8 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
+from more_examples import more_examples
 from numpy.typing import NDArray
 
 from muri_opt.algorithms.column_generation import Best, Smoothing, Told, Turn, generate_columns
@@ -84,7 +85,7 @@ problems = st.lists(st.tuples(small, small, st.integers(1, 4)), min_size=1, max_
 )
 
 
-@settings(max_examples=60, deadline=None)
+@more_examples(60)
 @given(problems, st.sampled_from(WAYS), st.booleans())
 def test_the_bound_is_that_of_all_columns(problem: Boxes, smoothing: Smoothing[Floats] | None, zero: bool) -> None:
     start = np.zeros(len(problem.values)) if zero else problem.values.astype(float)

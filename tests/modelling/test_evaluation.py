@@ -4,7 +4,8 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
+from more_examples import more_examples
 from small_models import described
 
 from muri_opt.errors import InputError
@@ -51,7 +52,7 @@ def test_values_and_coefficients_near_the_limit_do_not_overflow(data, it):
     check(it, np.array(data.draw(st.lists(huge, min_size=size, max_size=size)), dtype=np.int64))
 
 
-@settings(max_examples=50)
+@more_examples(50)
 @given(data=st.data(), it=described(size=NEAR))
 def test_the_largest_integers_and_floats_do_not_overflow(data, it):
     size = it.model.column_count

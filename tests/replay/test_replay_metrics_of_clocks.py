@@ -4,7 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
+from more_examples import more_examples
 
 from muri_opt import Cluster, Node
 from muri_opt.replay import Workload
@@ -61,7 +62,7 @@ def outcomes(draw):
     return CLOCKS[clock](draw(workloads()), CLUSTER, policy)
 
 
-@settings(max_examples=60)
+@more_examples(60)
 @given(outcomes())
 def test_the_accounts_of_jobs_agree_with_the_timeline(outcome):
     jobs, timeline = outcome.jobs, outcome.timeline
@@ -75,7 +76,7 @@ def test_the_accounts_of_jobs_agree_with_the_timeline(outcome):
     assert found.makespan == found.last_end - jobs.submitted.min()
 
 
-@settings(max_examples=60)
+@more_examples(60)
 @given(outcomes())
 def test_figures_lie_where_they_must(outcome):
     jobs, found = outcome.jobs, summary(outcome)
@@ -95,7 +96,7 @@ def test_figures_lie_where_they_must(outcome):
     assert all(use >= 0 for use in found.resource_use.values())
 
 
-@settings(max_examples=40)
+@more_examples(40)
 @given(outcomes())
 def test_tenants_make_up_the_whole(outcome):
     tenants, found = by_tenant(outcome), summary(outcome)
@@ -108,7 +109,7 @@ def test_tenants_make_up_the_whole(outcome):
     assert 1 / len(tenants) * (1 - EXACT) <= evenness(outcome) <= 1 + EXACT
 
 
-@settings(max_examples=40)
+@more_examples(40)
 @given(outcomes(), st.randoms(use_true_random=False))
 def test_names_and_the_order_of_jobs_do_not_matter(outcome, random):
     order = list(range(len(outcome.jobs.ids)))

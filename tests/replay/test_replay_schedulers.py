@@ -96,7 +96,7 @@ def test_a_replay_repeats_itself_and_does_not_read_names(work, policy, fast, int
     assert_same(first.jobs, replay(renamed, cluster, policy, fast=fast, interval=interval).jobs, "ids")
 
 
-@settings(max_examples=40)
+@more_examples(40)
 @given(workloads(6), st.sampled_from(FAST))
 def test_arrays_never_move_a_job_that_runs(work, policy):
     found = replay(work, cluster_of(2, 3, 1), policy, fast=True)

@@ -9,6 +9,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
+from more_examples import more_examples
 from replay_watch import job, watched, work_of, workloads
 
 from muri_opt import Assignment, Decision, Job, Node, Plan, Round
@@ -141,7 +142,7 @@ PARTS = st.lists(st.sampled_from([0.125, 0.5, 0.75, 0.9, 1.0]), min_size=2, max_
 
 
 @given(st.data(), RACKS, PARTS, PARTS)
-@settings(max_examples=40)
+@more_examples(40)
 def test_lower_speeds_never_end_a_job_earlier(data, racks, first, second):
     cluster = racks_of(*racks)
     on = [node for node in cluster.nodes if data.draw(st.booleans())] or [cluster.nodes[0]]

@@ -3,7 +3,8 @@
 from statistics import median
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
+from more_examples import more_examples
 
 from muri_opt.errors import InputError
 from muri_opt.replay.traces import EXAMPLES
@@ -68,7 +69,7 @@ def test_tiresias_workload_has_exactly_the_published_sizes():
     assert more[240:480] != more[:240]
 
 
-@settings(max_examples=30)
+@more_examples(30)
 @given(st.sampled_from(["philly", "tiresias"]), st.integers(1, 30), st.integers(0, 2**63 - 1), st.floats(0, MOST_GAP))
 def test_the_same_arguments_give_the_same_jobs(family, jobs, seed, gap):
     first, again = (generate_workload(family, jobs=jobs, seed=seed, gap=gap) for _ in range(2))

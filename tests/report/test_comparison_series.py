@@ -2,7 +2,8 @@
 
 import pytest
 from comparison_rows import found, refused, run, studies
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
+from more_examples import more_examples
 
 from muri_opt.report.charts.comparison_series import (
     ACROSS,
@@ -100,7 +101,7 @@ def test_a_time_of_nothing_has_a_place_on_a_logarithmic_axis():
 
 
 @given(studies())
-@settings(max_examples=30)
+@more_examples(30)
 def test_spreads_count_every_run_once(rows):
     pairs = pairs_of(rows)
     runs = runs_of(pairs)

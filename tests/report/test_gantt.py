@@ -3,7 +3,8 @@
 import xml.etree.ElementTree as ET
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
+from more_examples import more_examples
 
 from muri_opt import InputError, best_period
 from muri_opt.report.format import width
@@ -73,7 +74,7 @@ def groups(draw):
 
 
 @given(groups(), st.text(), st.integers(0, 120))
-@settings(max_examples=60)
+@more_examples(60)
 def test_text_is_as_wide_as_asked_and_shows_who_uses_what(group, name, columns):
     stages, found = group
     names, resources = [f"{name}{job}" for job in range(len(stages))], [f"r{stage}" for stage in range(len(stages[0]))]
@@ -90,7 +91,7 @@ def test_text_is_as_wide_as_asked_and_shows_who_uses_what(group, name, columns):
 
 
 @given(groups(), st.text())
-@settings(max_examples=60)
+@more_examples(60)
 def test_every_stage_is_a_bar_in_both_periods(group, name):
     stages, found = group
     tree = drawn(stages, found, [f"{name}{job}" for job in range(len(stages))])

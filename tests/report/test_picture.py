@@ -4,7 +4,8 @@ import re
 import xml.etree.ElementTree as ET
 
 import msgspec
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
+from more_examples import more_examples
 
 from muri_opt import Assignment, Cluster, Decision, Job, Node, Round, Tenant, Waiting, WaitingReason, solve_round
 from muri_opt.report.round.round_svg import MARGIN, MOST_NODES, WIDTH, round_picture
@@ -29,7 +30,7 @@ def words(tree):
 
 
 @given(rounds(), st.text(min_size=1))
-@settings(max_examples=50)
+@more_examples(50)
 def test_every_assignment_is_a_block_and_every_waiting_job_a_line(round_, name):
     jobs = tuple(msgspec.structs.replace(job, id=f"{name}-{job.id}") for job in round_.jobs)
     round_ = msgspec.structs.replace(round_, name=name, jobs=jobs)

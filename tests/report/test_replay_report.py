@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings, strategies as st
+from hypothesis import example, given, strategies as st
+from more_examples import more_examples
 from page_reader import KNOWN, NASTY, Page, found, pictures, said
 from replay_outcomes import at_random, by_hand, floats, without_jobs, without_nodes
 
@@ -142,7 +143,7 @@ def test_every_replay_has_a_name_of_its_own():
 
 
 @given(NASTY, NASTY, NASTY, st.lists(NASTY, min_size=1, max_size=3))
-@settings(max_examples=60)
+@more_examples(60)
 @example("<script>", "<!--", "&#60;", ["<b>", "<b>"])
 def test_whatever_names_contain_the_page_is_what_was_meant(workload, cluster, clock, policies):
     ids = tuple(f"{workload}{k}" for k in range(4))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
+from more_examples import more_examples
 from msgspec.structs import replace
 
 from muri_opt import Assignment, Changes, Cluster, Decision, Job, NoAnswer, Node, Round, changes, solve_round, verify
@@ -27,7 +28,7 @@ def cases(draw: st.DrawFn) -> tuple[str, Round]:
 
 
 @given(cases())
-@settings(max_examples=60)
+@more_examples(60)
 def test_every_job_that_runs_before_or_after_is_told_once(case: tuple[str, Round]) -> None:
     policy, round_ = case
     result = solve_round(round_, policy, "heuristic")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 from handmade import gang, round_of
-from hypothesis import given, settings
+from hypothesis import given
 from more_examples import more_examples
 
 from muri_opt import (
@@ -56,7 +56,7 @@ def test_an_added_node_is_of_the_type_of_its_rack() -> None:
 
 
 @given(rounds())
-@settings(max_examples=50)
+@more_examples(50)
 def test_the_round_after_is_a_round_that_reads_back_equal(round_: Round) -> None:
     then = after(round_, solve_round(round_, "fifo", "heuristic").decision)
     assert parse_round(canonical_json(then)) == then
@@ -64,7 +64,7 @@ def test_the_round_after_is_a_round_that_reads_back_equal(round_: Round) -> None
 
 
 @given(rounds())
-@settings(max_examples=50)
+@more_examples(50)
 def test_the_decision_that_changes_nothing_gives_the_same_round(round_: Round) -> None:
     running = [job for job in round_.jobs if job.state == "running"]
     same = Decision(assignments=tuple(Assignment(jobs=(job.id,), gpus=job.placement) for job in running))

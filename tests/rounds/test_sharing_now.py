@@ -6,7 +6,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from handmade import gang, round_of
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
+from more_examples import more_examples
 from msgspec.structs import replace
 
 from muri_opt import Assignment, Decision, Round, changes
@@ -85,7 +86,7 @@ def possible(round_: Round) -> set[tuple[int, ...]]:
 
 
 @given(decisions(), st.integers(0, 3))
-@settings(max_examples=60)
+@more_examples(60)
 def test_a_group_goes_on_where_some_state_of_the_cluster_has_it(case: tuple[Round, Decision], ended: int) -> None:
     round_, decision = case
     then = after(round_, decision)

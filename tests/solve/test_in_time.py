@@ -10,7 +10,8 @@ from math import inf
 
 import pytest
 from handmade import gang, round_of
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
+from more_examples import more_examples
 from msgspec.structs import replace
 
 from benchmarks.session_loop import all_jobs
@@ -292,7 +293,7 @@ def test_the_work_of_gangs_counts_nodes_that_differ_and_have_room(policy: str) -
     assert program.work(full) == pytest.approx(1e-4 * 11 * (4 if policy == "fifo" else 5))
 
 
-@settings(max_examples=60, deadline=None)
+@more_examples(60)
 @given(rounds())
 def test_a_simple_decision_keeps_who_runs_and_the_rules_of_gangs(round_: Round) -> None:
     """Where quotas hold what runs already; else what runs may be too much for any decision that stops nobody."""
@@ -325,7 +326,7 @@ def test_what_a_policy_decided_can_go_on_as_it_is(family: str, policy: str) -> N
     assert good[0].running >= decision.running
 
 
-@settings(max_examples=40, deadline=None)
+@more_examples(40)
 @given(rounds(), st.sampled_from(["srtf", "fifo"]))
 def test_who_is_changed_is_who_is_stopped_or_moved(round_: Round, policy: str) -> None:
     decision = solve_round(round_, policy, "heuristic").answer

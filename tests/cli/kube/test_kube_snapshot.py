@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
+from more_examples import more_examples
 
 from muri_opt import InputError, Round, Tenant, parse_round, solve_round, verify
 from muri_opt.cli.kube.example_objects import (
@@ -266,7 +267,7 @@ JSON = st.recursive(
 
 
 @given(st.data())
-@settings(max_examples=150)
+@more_examples(150)
 def test_a_field_of_another_shape_is_read_or_refused_by_name(data: st.DataObject) -> None:
     """Whatever one place of an object holds, there is a round or one clear error."""
     objects = [node("n1"), pod("a", 1, "n1"), pod("b", 2, group="g"), cluster_queue("nlp", 4), workload("w", 1)]

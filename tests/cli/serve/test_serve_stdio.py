@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
+from more_examples import more_examples
 
 from muri_opt import parse_result, parse_round, solve_round, verify
 from muri_opt.cli.main import main
@@ -180,7 +181,7 @@ def test_the_time_until_a_deadline_counts_from_when_the_message_came(monkeypatch
 
 
 @given(st.binary(max_size=60) | st.text(max_size=40).map(str.encode))
-@settings(max_examples=200)
+@more_examples(200)
 def test_no_text_ends_the_service_or_is_an_error_of_the_server(text: bytes) -> None:
     assert json.loads(Service().reply(text))["problem"]["status"] < 500
 
@@ -193,7 +194,7 @@ JSON = st.recursive(
 
 
 @given(st.data())
-@settings(max_examples=150)
+@more_examples(150)
 def test_no_field_of_a_message_is_an_error_of_the_server(data: st.DataObject) -> None:
     do = data.draw(st.sampled_from(sorted(MESSAGES)))
     fields = MESSAGES[do].__struct_fields__

@@ -7,7 +7,8 @@ from copy import deepcopy
 from typing import Any
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
+from more_examples import more_examples
 from test_slurm_records import JOBS, NODES, RUNS, WHOLE, job, node
 
 from muri_opt import InputError, solve_round, verify
@@ -86,7 +87,7 @@ ODD = st.sampled_from(
 
 
 @given(st.data())
-@settings(max_examples=150, deadline=None)
+@more_examples(150)
 def test_a_record_of_another_shape_is_read_or_refused_by_name(data: st.DataObject) -> None:
     group = {"nodes": {"nodes": ["gpu01"]}, "partition": {"name": "train"}, "gres": {"total": "gpu:a100:4"}}
     text: Any = {"jobs": deepcopy(list(JOBS.values())), "nodes": deepcopy(NODES), "sinfo": [group]}

@@ -3,7 +3,8 @@
 import itertools
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
+from more_examples import more_examples
 from plan_cases import LLAMA, SMALL, cluster, data_plan
 
 from muri_opt.errors import InputError
@@ -52,7 +53,7 @@ def brute_force(model, nodes, gpu_gib):
     return found
 
 
-@settings(max_examples=40, deadline=None)
+@more_examples(40)
 @given(model=MODELS, nodes=st.lists(NODES, min_size=1, max_size=3), gpu_gib=st.sampled_from([4, 16, 80]))
 def test_all_plans_and_no_others(model, nodes, gpu_gib):
     expected = brute_force(model, nodes, gpu_gib)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
+from more_examples import more_examples
 from msgspec.structs import replace
 
 from muri_opt import Cluster, InputError, Job, Node, Round, Tenant, read_round, what_if
@@ -106,7 +107,7 @@ def queues(draw: st.DrawFn) -> Round:
 
 
 @given(queues(), st.sampled_from(["fifo", "srtf", "srsf"]))
-@settings(max_examples=60)
+@more_examples(60)
 def test_jobs_start_when_a_replay_of_the_same_queue_starts_them(round_: Round, policy: str) -> None:
     outcome = replay(Workload(name="queue", jobs=round_.jobs), round_.cluster, policy)
     found = start_times(round_, policy, most_rounds=10_000)

@@ -103,7 +103,7 @@ def test_backends_agree_to_the_last_unit_of_large_rows(weights, chosen, off, equ
 @given(
     st.lists(st.integers(2**40, 2**50), min_size=2, max_size=6), st.integers(0, 63), st.integers(-1, 1), st.booleans()
 )
-@settings(max_examples=60)
+@more_examples(60)
 def test_whole_number_backends_are_exact_far_beyond_floats(name, weights, chosen, off, maximise):
     side = min(sum(weight for place, weight in enumerate(weights) if chosen >> place & 1) + off, 2**50)
     model = one_row(weights, "<=", side, objective=weights, maximise=maximise, lower=-1, upper=1)

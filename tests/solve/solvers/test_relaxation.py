@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
+from more_examples import more_examples
 from sample_models import gangs, one_row, unbounded
 
 from muri_opt.modelling import INFINITY, ModelBuilder
@@ -58,7 +59,7 @@ def test_multipliers_of_the_gangs_prove_the_value_of_their_relaxation():
 
 
 @given(st.data(), st.booleans())
-@settings(max_examples=50)
+@more_examples(50)
 def test_multipliers_prove_the_value_of_the_relaxation(data, maximise):
     number = st.integers(-6, 6)
     builder = ModelBuilder("drawn")

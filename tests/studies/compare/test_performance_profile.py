@@ -5,7 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from comparison_rows import found, refused, run, studies
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
+from more_examples import more_examples
 
 from muri_opt.studies.compare.pairs import pairs_of
 from muri_opt.studies.compare.profile import SHORTEST, ended, profile, reached
@@ -82,7 +83,7 @@ def test_no_pairs_make_no_parts():
     assert profile([], reached).methods == ()
 
 
-@settings(max_examples=60)
+@more_examples(60)
 @given(studies(), st.sampled_from((reached, ended)), st.floats(1, 1e8), st.floats(1, 1e8))
 def test_parts_rise_from_those_of_the_fastest_to_what_is_solved(rows, solved, one, other):
     pairs = pairs_of(rows)
@@ -103,7 +104,7 @@ def test_parts_rise_from_those_of_the_fastest_to_what_is_solved(rows, solved, on
     assert (told.ratios >= 1).all()
 
 
-@settings(max_examples=30)
+@more_examples(30)
 @given(studies(), st.sampled_from((reached, ended)), st.integers(0, 40))
 def test_a_faster_machine_has_the_same_profile(rows, solved, power):
     """A power of two is exact; times are kept above what counts as the shortest."""

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 from by_policy import settings_of
 from elastic_draws import POLICIES, elastic_rounds, shares_of
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 from more_examples import more_examples
 
 from muri_opt import Limits, Reason, Round, solve_round
@@ -59,7 +59,7 @@ def test_the_answer_of_a_rule_is_true(round_: Round, policy: str, seed: int) -> 
 
 
 @given(elastic_rounds(), specs(packing=("any",)))
-@settings(max_examples=75)
+@more_examples(75)
 def test_names_of_jobs_change_nothing(round_: Round, policy: str) -> None:
     jobs = [msgspec.structs.replace(job, id=f"x{99 - place}") for place, job in enumerate(round_.jobs)]
     named = msgspec.structs.replace(round_, jobs=tuple(jobs))
@@ -69,7 +69,7 @@ def test_names_of_jobs_change_nothing(round_: Round, policy: str) -> None:
 
 
 @given(elastic_rounds(max_jobs=4, equal=True), specs())
-@settings(max_examples=60)
+@more_examples(60)
 def test_exact_methods_agree_and_no_rule_beats_them(round_: Round, policy: str) -> None:
     """GPUs and quotas are the only limits here, so that the best shares can always be placed."""
     rule = solve_round(round_, policy, "heuristic")
@@ -82,7 +82,7 @@ def test_exact_methods_agree_and_no_rule_beats_them(round_: Round, policy: str) 
 
 
 @given(elastic_rounds(max_jobs=4, equal=True, tight=True), specs())
-@settings(max_examples=60)
+@more_examples(60)
 def test_exact_answers_are_true_where_nodes_are_in_the_way(round_: Round, policy: str) -> None:
     rule = solve_round(round_, policy, "heuristic")
     for method in ("auto", "exact@highs", "exact@cp-sat"):

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 from more_examples import more_examples
 
 from muri_opt.errors import InputError
@@ -239,7 +239,7 @@ def test_sixty_jobs_equal_the_plain_scan_whatever_the_rule(seed, monkeypatch):
     assert found.tolist() == plain_afs_shares(*rows, gpus, scan=order.tolist(), **rule)
 
 
-@settings(max_examples=50, deadline=None)
+@more_examples(50)
 @given(rounds(), st.integers(2, 9))
 def test_the_unit_of_a_curve_and_its_work_do_not_matter(round_, factor):
     speed, cap, time, gpus, scan = round_

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
+from more_examples import more_examples
 
 from muri_opt.systems.afs import afs_p_shares
 
@@ -66,7 +67,7 @@ def _prefers(candidate: list[int], held: int, scanned: list[int], share: int, he
 
 
 @given(st.data(), TABLES, st.integers(0, 20), st.booleans())
-@settings(max_examples=400)
+@more_examples(400)
 def test_the_shares_are_those_of_the_plain_loop(
     data: st.DataObject, tables: list[list[int]], gpus: int, heads: bool
 ) -> None:
@@ -96,7 +97,7 @@ def plainly_won(speed: np.ndarray, shares: np.ndarray, jobs: np.ndarray, coin: n
 
 
 @given(st.integers(1, 40), st.integers(0, 60), st.integers(0, 1 << 20))
-@settings(max_examples=100)
+@more_examples(100)
 def test_every_coin_is_that_of_its_job(count: int, more: int, seed: int) -> None:
     draw = np.random.default_rng(seed)
     cap = draw.integers(1, 9, size=count)
@@ -113,7 +114,7 @@ def test_every_coin_is_that_of_its_job(count: int, more: int, seed: int) -> None
 
 
 @given(st.data(), TABLES, st.integers(0, 20), st.integers(0, 9))
-@settings(max_examples=200)
+@more_examples(200)
 def test_gpus_are_neither_lost_nor_made(data: st.DataObject, tables: list[list[int]], gpus: int, seed: int) -> None:
     count = len(tables)
     quanta = np.array(data.draw(st.lists(st.integers(0, 3), min_size=count, max_size=count)), dtype=np.int64)

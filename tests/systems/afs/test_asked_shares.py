@@ -10,7 +10,8 @@ import pytest
 from asked_shares import GROUPS, POLICIES, asked_shares_round, lexicographic_best, random_spec, weighed
 from by_policy import broken_rules, decision_value, enumerated_optimum, formulation_of, proved_bound, wrong_reasons
 from elastic_draws import elastic
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
+from more_examples import more_examples
 
 from muri_opt import Cluster, InputError, Limits, Node, Round, Tenant, policy_from, solve_round, verify
 from muri_opt.modelling import evaluate
@@ -147,7 +148,7 @@ def refused(policy: str, round_: Round) -> bool:
 
 
 @given(demanding_rounds(full_rounds("scaling"), fields=AfsPolicy.honours), st.sampled_from(POLICIES))
-@settings(max_examples=40)
+@more_examples(40)
 def test_every_drawn_round_is_decided_within_the_rules_or_refused(round_: Round, policy: str) -> None:
     if refused(policy, round_):
         return

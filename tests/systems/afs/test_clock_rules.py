@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 from elastic_references import GOLDEN
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
+from more_examples import more_examples
 
 from benchmarks import afs_gap, afs_trace
 from muri_opt.errors import InputError
@@ -109,7 +110,7 @@ def elastic_histories(draw):
     return speed, cap, gpus, arrivals, work, requested
 
 
-@settings(max_examples=60)
+@more_examples(60)
 @given(elastic_histories(), st.sampled_from(["longest", "arrival", "shortest"]), st.sampled_from([1, 2, None]))
 def test_no_rule_beats_the_optimum(history, scan, phi):
     speed, cap, gpus, arrivals, work, requested = history

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 import pytest
 from elastic_draws import elastic, elastic_rounds, round_with
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
+from more_examples import more_examples
 
 from benchmarks.jobs_of_auto import LEAST, main, survey
 from benchmarks.same_bytes import loop
@@ -21,7 +22,7 @@ BY_OBJECTIVE = {"srtf", "srsf", "las", "max-min", "fair-share", "tiresias", "srt
 
 
 @given(elastic_rounds(equal=True, tight=True), st.sampled_from(COUNTING))
-@settings(max_examples=40, deadline=None)
+@more_examples(40)
 def test_auto_runs_no_fewer_jobs_than_the_algorithm(round_: Round, policy: str) -> None:
     found = [solve_round(round_, policy, method, Limits(seconds=None, work=0.05)) for method in ("heuristic", "auto")]
     algorithm, auto = (len(one.decision.running) for one in found)

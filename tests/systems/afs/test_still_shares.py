@@ -6,6 +6,7 @@ import msgspec
 import pytest
 from elastic_draws import POLICIES, elastic, elastic_rounds, round_with
 from hypothesis import given, settings, strategies as st
+from more_examples import more_examples
 
 from muri_opt import Decision, Limits, Round, policy_from, solve_round
 from muri_opt.rounds import Assignment, after
@@ -25,7 +26,7 @@ def places(decision: Decision) -> dict[str, dict[str, int]]:
 
 
 @given(elastic_rounds(equal=True, tight=True), DECIDING, PACKING)
-@settings(max_examples=150, deadline=None)
+@more_examples(150)
 def test_decided_again_by_the_rule_nothing_changes(round_: Round, policy: str, packing: str) -> None:
     spec = f"{policy}{',' if ':' in policy else ':'}packing={packing}"
     first = decided(round_, spec, "heuristic")
@@ -40,7 +41,7 @@ def test_decided_again_by_the_program_nothing_changes(round_: Round, policy: str
 
 
 @given(elastic_rounds(equal=True, tight=True), DECIDING, st.sampled_from(["heuristic", "auto"]))
-@settings(max_examples=60, deadline=None)
+@more_examples(60)
 def test_no_change_could_be_undone_alone(round_: Round, policy: str, method: str) -> None:
     rules, decision = policy_from(policy).rules, decided(round_, policy, method)
     value = decision_value(round_, rules, decision)

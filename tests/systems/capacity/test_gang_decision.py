@@ -6,7 +6,8 @@ import numpy as np
 from brute_force import feasible_splits
 from by_policy import broken_rules, wrong_reasons
 from handmade import gang, round_of
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
+from more_examples import more_examples
 
 from muri_opt import Round, WaitingReason
 from muri_opt.systems.capacity import gang_decision
@@ -14,7 +15,7 @@ from muri_opt.testing import rounds
 
 
 @given(rounds(max_jobs=3, max_nodes=2), st.booleans())
-@settings(max_examples=60)
+@more_examples(60)
 def test_every_feasible_choice_is_a_decision_with_the_right_reasons(round_: Round, fewest: bool) -> None:
     rules = f"fifo:nodes={'fewest' if fewest else 'any'},preempt=yes"
     for splits in feasible_splits(round_, fewest=fewest):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from random import Random
 
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
+from more_examples import more_examples
 
 from muri_opt import Round
 from muri_opt.systems.capacity import Leftover, held_gpus
@@ -13,7 +14,7 @@ from muri_opt.systems.capacity.gang_rooms import gang_placer
 from muri_opt.testing import rounds
 
 
-@settings(max_examples=60, deadline=None)
+@more_examples(60)
 @given(rounds(), st.booleans(), st.randoms(use_true_random=False))
 def test_all_are_where_they_would_be_one_by_one(round_: Round, consolidate: bool, random: Random) -> None:
     order = [job for job, one in enumerate(round_.jobs) if one.gpus]

@@ -2,6 +2,7 @@
 
 from fragmented_rounds import drawn_rounds, goals
 from hypothesis import given, settings, strategies as st
+from more_examples import more_examples
 from plain_moves import least_cost
 
 from muri_opt import Reason
@@ -17,7 +18,7 @@ def ask(round_, asked, **means):
     return (make_room if "job" in asked else free_nodes)(round_, **asked, **means)
 
 
-@settings(max_examples=60)
+@more_examples(60)
 @given(drawn_rounds(most_jobs=9), st.booleans())
 def test_ends_fit_and_pinned_jobs_stay(round_, exact):
     for asked in goals(round_):
@@ -55,7 +56,7 @@ def test_exact_is_the_least_and_the_rest_never_better(round_, budget):
             assert check_defragmentation(round_, limited).violations == ()
 
 
-@settings(max_examples=40)
+@more_examples(40)
 @given(drawn_rounds(most_jobs=8))
 def test_names_and_order_of_nodes_do_not_matter(round_):
     for asked in goals(round_):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from by_policy import broken_rules, decision_value, enumerated_optimum, formulation_of, proved_bound, wrong_reasons
-from hypothesis import assume, given, settings, strategies as st
+from hypothesis import assume, given, strategies as st
+from more_examples import more_examples
 
 from muri_opt import InputError, Round, policy_from
 from muri_opt.modelling import combined_value, evaluate
@@ -22,7 +23,7 @@ DRAWN = demanding_rounds(tenant_rounds(max_jobs=5), fields=HONOURED) | demanding
 
 
 @given(DRAWN, SPECS)
-@settings(max_examples=30)
+@more_examples(30)
 def test_a_decision_keeps_the_rules_and_is_a_point_of_the_program(round_: Round, spec: str) -> None:
     policy, program = policy_from(spec), formulation_of(spec)
     try:

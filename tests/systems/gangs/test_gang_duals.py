@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from by_policy import enumerated_optimum, formulation_of, settings_of
 from handmade import gang, round_of
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
+from more_examples import more_examples
 
 from muri_opt import Node, Round, Tenant, policy_from
 from muri_opt.solve.exact import relax
@@ -42,7 +43,7 @@ def test_both_kinds_of_multipliers_bound_the_optimum(round_: Round, order: str, 
 
 
 @given(rounds(tight=False, max_nodes=4), st.sampled_from(sorted(ORDERS)))
-@settings(max_examples=60)
+@more_examples(60)
 def test_where_only_gpus_count_quick_multipliers_are_optimal(round_: Round, order: str) -> None:
     quick, relaxed = bounds(round_, f"{order}:objective=weighted,preempt=yes")
     assert quick == relaxed

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from handmade import gang, round_of
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 from more_examples import more_examples
 from msgspec.structs import replace
 
@@ -281,7 +281,7 @@ def test_deciding_again_with_nothing_changed_changes_nothing(round_: Round, spec
 
 
 @given(rounds(max_jobs=5), GANGS)
-@settings(max_examples=40)
+@more_examples(40)
 def test_solving_again_with_nothing_changed_changes_nothing(round_: Round, spec: str) -> None:
     decision = solve_round(round_, spec, "auto").decision
     assert decision is not None

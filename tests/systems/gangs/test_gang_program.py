@@ -7,7 +7,7 @@ import pytest
 from brute_force import feasible_splits, optimum, values
 from by_policy import broken_rules, decision_value, formulation_of
 from handmade import gang, round_of
-from hypothesis import example, given, settings, strategies as st
+from hypothesis import example, given, strategies as st
 from more_examples import more_examples
 
 from muri_opt import Decision, Limits, Node, Round, Tenant, policy_from
@@ -65,7 +65,7 @@ def test_a_list_schedule_is_a_feasible_point_and_comes_back(round_: Round, spec:
 
 
 @given(rounds(max_jobs=3, max_nodes=2), st.sampled_from(sorted(ORDERS)), st.booleans())
-@settings(max_examples=60)
+@more_examples(60)
 def test_no_feasible_decision_is_cut_off(round_: Round, order: str, fewest: bool) -> None:
     program = GangFormulation(order=order, objective="weighted", nodes="fewest" if fewest else "any")
     model = program.build(round_)
@@ -79,7 +79,7 @@ def test_no_feasible_decision_is_cut_off(round_: Round, order: str, fewest: bool
 
 
 @given(rounds(max_jobs=6), SPECS)
-@settings(max_examples=60)
+@more_examples(60)
 def test_an_optimum_is_a_feasible_decision_of_the_same_value(round_: Round, spec: str) -> None:
     program = formulation_of(policy_from(spec))
     model = program.build(round_)
@@ -101,7 +101,7 @@ def test_the_program_equals_trying_everything(
 
 
 @given(rounds(max_nodes=4), st.sampled_from(sorted(ORDERS)))
-@settings(max_examples=60)
+@more_examples(60)
 def test_merging_nodes_into_a_pool_keeps_the_optimum(round_: Round, order: str) -> None:
     pooled = GangFormulation(order=order, objective="weighted", nodes="any")
     apart = Apart(order=order, objective="weighted", nodes="any")

@@ -10,7 +10,7 @@ from itertools import combinations
 import networkx as nx
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 from more_examples import more_examples
 
 from muri_opt import InputError, Job
@@ -231,7 +231,7 @@ def test_groups_part_the_jobs_and_fit_if_they_can(
 
 
 @given(CASES)
-@settings(max_examples=60)
+@more_examples(60)
 def test_the_first_round_is_a_maximum_matching(case: tuple[list[Job], GroupingOptions]) -> None:
     jobs, options = case
     for bucket in group_jobs(jobs, 0, options).rounds[0]:

@@ -8,7 +8,7 @@ from itertools import permutations
 import msgspec
 import pytest
 from handmade import gang, round_of
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 from more_examples import more_examples
 
 from muri_opt import Assignment, InputError, Job, Round, policy_from, solve_round
@@ -165,7 +165,7 @@ def worst_cyclic(stages: list[tuple[float, ...]]) -> int:
     st.lists(st.tuples(*[st.integers(0, 9)] * 4), min_size=2, max_size=6),
     st.sampled_from(["2", "3", "4"]),
 )
-@settings(max_examples=60)
+@more_examples(60)
 def test_the_worst_order_has_the_longest_period(milliseconds: list[tuple[int, ...]], group: str) -> None:
     jobs = [staged(j, *(ms / 1000 for ms in times)) for j, times in enumerate(milliseconds)]
     found = groups(round_of([1], jobs), f"muri-l:ordering=worst,autopack=off,group={group}")

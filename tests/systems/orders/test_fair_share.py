@@ -8,7 +8,8 @@ from random import Random
 import pytest
 from brute_force import ranked
 from handmade import gang, round_of
-from hypothesis import given, settings
+from hypothesis import given
+from more_examples import more_examples
 from msgspec.structs import replace
 
 from muri_opt import Cluster, Node, RefusalError, Round, Tenant, policy_from, solve_round, verify
@@ -91,7 +92,7 @@ def test_claims_are_compared_exactly() -> None:
 
 
 @given(demanding_rounds(rounds(max_jobs=7), fields=SHARES))
-@settings(max_examples=40)
+@more_examples(40)
 def test_the_order_follows_its_definition(round_: Round) -> None:
     found = [round_.jobs[j] for j in priority_order(round_, "fair-share")]
     assert found == ranked(round_, "fair-share")

@@ -8,7 +8,8 @@ import msgspec
 import numpy as np
 import pytest
 from elastic_draws import elastic_rounds
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
+from more_examples import more_examples
 
 from muri_opt import (
     Assignment,
@@ -187,7 +188,7 @@ def test_a_change_in_words(change: Change, words: str) -> None:
 
 
 @given(tenant_rounds(), tenant_policies())
-@settings(max_examples=60)
+@more_examples(60)
 def test_the_remedy_is_the_first_change_and_results_read_back_equal(round_: Round, text: str) -> None:
     result = solve_round(round_, text, "heuristic")
     assert parse_result(result_json(result)) == result
@@ -196,7 +197,7 @@ def test_the_remedy_is_the_first_change_and_results_read_back_equal(round_: Roun
 
 
 @given(elastic_rounds())
-@settings(max_examples=30)
+@more_examples(30)
 def test_results_without_changes_do_not_mention_them(round_: Round) -> None:
     result = solve_round(round_, "afs-l", "heuristic")
     for wait, written in zip(

@@ -7,7 +7,8 @@ from random import Random
 import numpy as np
 import pytest
 from by_policy import broken_rules, wrong_reasons
-from hypothesis import given, settings
+from hypothesis import given
+from more_examples import more_examples
 from msgspec.structs import replace
 from plain_placements import plain_placement, plainly
 
@@ -62,7 +63,7 @@ def test_the_same_jobs_run_on_the_same_nodes_and_the_others_are_told_the_same(
     assert decided(round_, spec) == fast
 
 
-@settings(max_examples=40)
+@more_examples(40)
 @given(round_=tenant_rounds(max_jobs=10), text=tenant_policies())
 def test_small_rounds_are_decided_the_same(round_: Round, text: str) -> None:
     fast = decided(round_, text)

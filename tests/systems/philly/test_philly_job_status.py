@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 from handmade import round_of
-from hypothesis import given, settings
+from hypothesis import given
+from more_examples import more_examples
 from tenants_rulebook import Ruled
 
 from muri_opt import Cluster, InputError, Job, Node, Round, Tenant, policy_from
@@ -16,7 +17,7 @@ def rules(text=""):
     return policy_from("philly" + ":" * bool(text) + text).tenant_rules
 
 
-@settings(max_examples=60)
+@more_examples(60)
 @given(round_=tenant_rounds(), text=tenant_policies())
 def test_locality_and_levels_are_those_of_the_definition(round_, text):
     policy = policy_from(text)
@@ -41,7 +42,7 @@ def test_locality_and_levels_are_those_of_the_definition(round_, text):
         )
 
 
-@settings(max_examples=60)
+@more_examples(60)
 @given(round_=tenant_rounds(), text=tenant_policies())
 def test_a_decision_is_worth_what_the_chapter_says(round_, text):
     policy = policy_from(text)
@@ -67,7 +68,7 @@ def test_a_decision_is_worth_what_the_chapter_says(round_, text):
     assert value == ruled.value(decision)
 
 
-@settings(max_examples=70)
+@more_examples(70)
 @given(round_=tenant_rounds(max_jobs=6), text=tenant_policies())
 def test_a_placement_is_found_if_there_is_one_and_as_close_as_can_be(round_, text):
     policy = policy_from(text)

@@ -1,13 +1,14 @@
 """What holds for every decision of ``philly``: the rules, minimal victims, no waste, and rest where nothing changed."""
 
-from hypothesis import given, settings
+from hypothesis import given
+from more_examples import more_examples
 from tenants_rulebook import Ruled
 
 from muri_opt import policy_from
 from muri_opt.rounds import after
 from muri_opt.testing import tenant_policies, tenant_rounds
 
-MANY = settings(max_examples=80)
+MANY = more_examples(80)
 
 
 def decided(round_, text):

@@ -5,7 +5,8 @@ from itertools import combinations
 import numpy as np
 import pytest
 from handmade import round_of
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
+from more_examples import more_examples
 
 from muri_opt import Job, Node, Tenant, policy_from
 from muri_opt.systems.philly import JobStatus, migration as moves
@@ -57,7 +58,7 @@ def fewest_gpus(state, job, level, may, keeps_quota):
     return min((gpus_of(state, chosen) for chosen in good if without(state, chosen, job, level)), default=None)
 
 
-@settings(max_examples=70)
+@more_examples(70)
 @given(round_=ROUNDS, text=POLICIES, keeps_quota=st.booleans(), level=st.integers(0, 2))
 def test_victims_are_enough_and_none_is_one_too_many(round_, text, keeps_quota, level):
     state = floor_of(round_, text)
@@ -181,7 +182,7 @@ def test_gangs_of_several_nodes_take_whole_racks_or_what_is_nearest():
     assert victims_of(nodes, jobs, Job(id="new", gpus=8), level=-1) is None
 
 
-@settings(max_examples=70)
+@more_examples(70)
 @given(round_=ROUNDS, text=POLICIES, budget=st.none() | st.integers(0, 4), level=st.integers(0, 2))
 def test_moves_keep_to_the_rules_and_the_budget(round_, text, budget, level):
     state = floor_of(round_, text)

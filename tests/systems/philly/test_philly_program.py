@@ -7,6 +7,7 @@ from collections import Counter
 import pytest
 from by_policy import broken_rules, decision_value, formulation_of, settings_of
 from hypothesis import given, settings
+from more_examples import more_examples
 from placement_cases import EveryPlacement, random_placement_round
 
 from muri_opt import Decision, Limits, Reason, Round, policy_from
@@ -85,7 +86,7 @@ def test_the_random_rounds_have_everything_a_round_of_tenants_can_have() -> None
 
 
 @given(tenant_rounds(), tenant_policies())
-@settings(max_examples=40)
+@more_examples(40)
 def test_the_schedule_of_the_rules_is_a_feasible_point_and_comes_back(round_: Round, spec: str) -> None:
     policy = policy_from(spec)
     program, decision = formulation_of(policy), policy.decide(round_, seed=0)

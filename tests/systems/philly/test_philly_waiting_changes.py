@@ -7,7 +7,7 @@ from itertools import combinations
 import msgspec
 import pytest
 from by_policy import wrong_reasons
-from hypothesis import given, settings
+from hypothesis import given
 from more_examples import more_examples
 
 from muri_opt import Cluster, Decision, Job, Node, Round, Waiting
@@ -63,7 +63,7 @@ def test_every_change_starts_the_job_it_is_for(round_: Round, text: str) -> None
 
 
 @given(tenant_rounds(), tenant_policies())
-@settings(max_examples=70)
+@more_examples(70)
 def test_the_soonest_change_is_first_and_a_further_node_the_last_of_them(round_: Round, text: str) -> None:
     _, decision = decided(round_, text)
     for wait in decision.waiting:

@@ -11,7 +11,8 @@ from asked_plan_rounds import (
     asked_plan_round,
 )
 from by_policy import broken_rules, decision_value, enumerated_optimum, proved_bound, wrong_reasons
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
+from more_examples import more_examples
 from planning_rounds import rules_for
 from seeds import some_then_all
 
@@ -143,7 +144,7 @@ def refused(policy: str, round_: Round) -> bool:
 
 
 @given(demanding_cases())
-@settings(max_examples=40)
+@more_examples(40)
 def test_with_all_that_is_honoured_no_rule_is_broken(case: tuple[str, Round]) -> None:
     policy, round_ = case
     if refused(policy, round_):

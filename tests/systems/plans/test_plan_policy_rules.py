@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import msgspec
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 from more_examples import more_examples
 from plan_rounds_for_policies import NAMES, SPECS, faults, options_of, plan_round, planned, planned_rounds, value
 
@@ -25,7 +25,7 @@ def test_every_decision_respects_every_rule(round_: Round, spec: str) -> None:
 
 
 @given(planned_rounds(), POLICY)
-@settings(max_examples=40)
+@more_examples(40)
 def test_the_same_round_gives_the_same_decision_whatever_its_jobs_are_called(round_: Round, spec: str) -> None:
     policy = policy_from(spec)
     first = policy.decide(round_, 0)
@@ -40,7 +40,7 @@ def test_the_same_round_gives_the_same_decision_whatever_its_jobs_are_called(rou
     ]
 
 
-@settings(max_examples=40)
+@more_examples(40)
 @given(planned_rounds(), st.sampled_from(["rubick", "sia"]), st.sampled_from(["plans", "resources", "neither"]))
 def test_a_variant_keeps_the_gpus_or_the_strategy(round_: Round, name: str, change: str) -> None:
     for one in policy_from(f"{name}:change={change}").decide(round_, 0).assignments:

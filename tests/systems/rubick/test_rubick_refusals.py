@@ -5,7 +5,8 @@ from __future__ import annotations
 from unittest.mock import patch
 
 import msgspec
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
+from more_examples import more_examples
 from plan_rounds_for_policies import gpus, plan_round, planned, planned_rounds
 
 from muri_opt import Round
@@ -25,7 +26,7 @@ def with_twins(round_: Round, copies: int) -> Round:
 
 
 @given(planned_rounds(), st.integers(1, 3), st.sampled_from(["rubick", "rubick:reference=requested", "rubick:gate=0"]))
-@settings(max_examples=60)
+@more_examples(60)
 def test_asking_every_job_again_gives_the_same_decision(round_: Round, copies: int, spec: str) -> None:
     crowded, policy = with_twins(round_, copies), policy_from(spec)
     remembered = policy.decide(crowded, 0)

@@ -8,7 +8,8 @@ from math import floor, isqrt
 import pytest
 from by_policy import decision_value, settings_of
 from elastic_draws import POLICIES, elastic, elastic_rounds, round_with
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
+from more_examples import more_examples
 
 from muri_opt import InputError, Job, Node, Round
 from muri_opt.systems.afs import NEVER, Curves
@@ -37,7 +38,7 @@ def any_tables(draw: st.DrawFn) -> dict[int, float]:
     st.integers(1, 50),
     st.sampled_from([0, 1, 999, 10**6, 10**12]),
 )
-@settings(max_examples=400)
+@more_examples(400)
 def test_both_sides_read_a_table_alike(
     table: dict[int, float], gpus: int, iteration: float | None, most: int, work: int
 ) -> None:
@@ -57,7 +58,7 @@ def test_both_sides_read_a_table_alike(
     st.sampled_from(["any", "node"]),
     st.sampled_from([None, 1, 10**6, 600 * 10**6, 2 * 10**15]),
 )
-@settings(max_examples=300)
+@more_examples(300)
 def test_both_sides_give_shares_the_same_value(
     round_: Round, objective: str, packing: str, horizon: int | None
 ) -> None:
@@ -71,7 +72,7 @@ def test_both_sides_give_shares_the_same_value(
 
 
 @given(elastic_rounds(gaps=False), st.sampled_from(["speed", "speed-up", "time"]))
-@settings(max_examples=200)
+@more_examples(200)
 def test_values_are_those_of_plain_fractions(round_: Round, objective: str) -> None:
     total = round_.cluster.total_gpus
     rates = [{k: Fraction(rate) for k, rate in job.scaling.items() if k <= total} for job in round_.jobs]

@@ -6,7 +6,8 @@ from random import Random
 
 import pytest
 from elastic_draws import elastic, elastic_rounds, round_with
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
+from more_examples import more_examples
 from msgspec.structs import replace
 
 from muri_opt import Assignment, Decision, Node, Round, Tenant, policy_from
@@ -48,7 +49,7 @@ def faulty(draw: Random, round_: Round, decision: Decision) -> Decision:
 
 
 @given(elastic_rounds(equal=True, tight=True), st.sampled_from(SPECS), st.integers(0, 1 << 20))
-@settings(max_examples=250)
+@more_examples(250)
 def test_all_together_find_what_the_rules_find_one_by_one(round_: Round, spec: str, seed: int) -> None:
     draw, chapter = Random(seed), chapter_of(round_, spec)
     decision = policy_from(spec).decide(round_, 0)

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 from by_policy import decision_value, enumerated_optimum, settings_of
 from handmade import gang, round_of
-from hypothesis import given, settings
+from hypothesis import given
 from more_examples import more_examples
 from tiresias_draws import served_rounds, tiresias_specs
 
@@ -34,7 +34,7 @@ def test_every_list_schedule_is_verified(round_: Round, spec: str) -> None:
     assert decision_value(round_, result.policy, result.decision) == result.value <= result.bound
 
 
-@settings(max_examples=40)
+@more_examples(40)
 @given(served_rounds(max_jobs=5, max_nodes=2), tiresias_specs())
 def test_the_exact_program_is_never_worse_and_equals_enumeration(round_: Round, spec: str) -> None:
     heuristic, best = solve_round(round_, spec, "heuristic"), solve_round(round_, spec, "auto")

@@ -6,7 +6,8 @@ import pytest
 from alterations import claiming, replace, rules_broken_by, with_duals, with_evidence
 from by_policy import settings_of
 from handmade import gang, round_of
-from hypothesis import event, given, settings, strategies as st
+from hypothesis import event, given, strategies as st
+from more_examples import more_examples
 from plain_groups import Plain
 from sharing_rounds import plain_policies, prices
 
@@ -17,7 +18,7 @@ from muri_opt.verify.muri.dual_bound import sharing_bound
 
 
 @given(plain_policies(), st.data())
-@settings(max_examples=200)
+@more_examples(200)
 def test_any_prices_give_a_bound_no_grouping_exceeds(plain: Plain, data: st.DataObject) -> None:
     duals = data.draw(prices(plain.round_))
     bound = sharing_bound(plain.round_, settings_of(plain.spec), duals)

@@ -8,7 +8,8 @@ import pytest
 from alterations import replace
 from by_policy import decision_value
 from handmade import gang, round_of
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
+from more_examples import more_examples
 from plain_groups import Plain
 from sharing_rounds import plain_policies
 
@@ -21,7 +22,7 @@ def grouped(*groups: tuple[str, ...]) -> Decision:
 
 
 @given(plain_policies(max_jobs=4), st.data())
-@settings(max_examples=200)
+@more_examples(200)
 def test_values_are_those_of_the_definitions(plain: Plain, data: st.DataObject) -> None:
     jobs = plain.round_.jobs
     groups = [group for size in range(1, plain.most + 1) for group in combinations(jobs, size)]

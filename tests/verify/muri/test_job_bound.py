@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from by_policy import settings_of
 from handmade import gang, round_of
-from hypothesis import event, given, settings, strategies as st
+from hypothesis import event, given, strategies as st
+from more_examples import more_examples
 from msgspec.structs import replace
 from plain_groups import Plain
 from sharing_rounds import plain_policies, prices
@@ -27,7 +28,7 @@ PATTERNS = {"cyclic": 4, "muri-cyclic": 4, "muri-4slot": 3, "muri-4slot-steady":
 
 
 @given(plain_policies())
-@settings(max_examples=60)
+@more_examples(60)
 def test_no_grouping_is_worth_more_than_what_is_counted_or_priced(plain: Plain) -> None:
     best = plain.optimum()
     counted = counted_bound(plain.round_, settings_of(plain.spec))
@@ -43,7 +44,7 @@ def test_no_grouping_is_worth_more_than_what_is_counted_or_priced(plain: Plain) 
 
 
 @given(plain_policies(), st.data())
-@settings(max_examples=40)
+@more_examples(40)
 def test_any_prices_bound_jobs_one_by_one(plain: Plain, data: st.DataObject) -> None:
     """As if there were too many groups to look at."""
     duals = data.draw(prices(plain.round_))
@@ -55,7 +56,7 @@ def test_any_prices_bound_jobs_one_by_one(plain: Plain, data: st.DataObject) -> 
 
 
 @given(st.sampled_from(sorted(PATTERNS)), st.integers(2, 4), st.booleans(), st.data())
-@settings(max_examples=100)
+@more_examples(100)
 def test_no_period_is_shorter_than_what_caps_take_it_for(
     pattern: str, size: int, worst: bool, data: st.DataObject
 ) -> None:

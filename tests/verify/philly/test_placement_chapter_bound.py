@@ -6,7 +6,7 @@ import pytest
 from alterations import claiming, with_duals
 from by_policy import enumerated_optimum, proved_bound
 from handmade import round_of
-from hypothesis import event, given, settings, strategies as st
+from hypothesis import event, given, strategies as st
 from more_examples import more_examples
 from placement_answers import answer, nodes, placement_prices, reading_of, running, waiting
 
@@ -41,7 +41,7 @@ def test_any_prices_give_a_bound_no_decision_exceeds(round_: Round, policy: str,
 
 
 @given(tenant_rounds(max_nodes=3), tenant_policies(), st.data())
-@settings(max_examples=60)
+@more_examples(60)
 def test_a_coarse_grid_gives_a_bound_too(round_: Round, policy: str, data: st.DataObject) -> None:
     best = enumerated_optimum(round_, policy, steps=300_000)
     reading = reading_of(round_, policy)

@@ -9,7 +9,7 @@ import pytest
 from alterations import placed, rules_broken_by
 from by_policy import broken_rules, decision_value, enumerated_optimum, settings_of
 from handmade import round_of
-from hypothesis import event, given, settings
+from hypothesis import event, given
 from more_examples import more_examples
 from placement_answers import decision_of, nodes, reading_of, result_of, running, waiting
 
@@ -69,7 +69,7 @@ def test_enumeration_equals_trying_everything_on_two_nodes(round_: Round, policy
 
 
 @given(tenant_rounds(max_jobs=2, max_nodes=3, max_gpus=3), tenant_policies())
-@settings(max_examples=60)
+@more_examples(60)
 def test_enumeration_equals_trying_everything_on_three_nodes(round_: Round, policy: str) -> None:
     assert enumerated_optimum(round_, policy) == naive_optimum(round_, policy)
 

@@ -9,7 +9,7 @@ import pytest
 from alterations import claiming, replace, rules_broken_by, with_duals
 from by_policy import enumerated_optimum, proved_bound, settings_of
 from handmade import round_of
-from hypothesis import event, given, settings, strategies as st
+from hypothesis import event, given, strategies as st
 from more_examples import more_examples
 from plan_rounds import plan_prices, plan_rounds, planning_policies, result_of, rules_for
 from planning_rounds import EveryChoice, random_plan_round
@@ -242,7 +242,7 @@ def test_a_large_round_without_prices_is_only_a_claim() -> None:
 
 
 @given(plan_rounds(), planning_policies())
-@settings(max_examples=60)
+@more_examples(60)
 def test_no_decision_is_worth_more_than_counted(round_: Round, policy: str) -> None:
     counted = counted_plans(round_, PlanChoices.of(round_, settings_of(policy)))
     optimum = enumerated_optimum(round_, policy, steps=100_000)

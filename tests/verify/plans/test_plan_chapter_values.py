@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from by_policy import decision_value, settings_of
 from handmade import round_of
-from hypothesis import event, given, settings, strategies as st
+from hypothesis import event, given, strategies as st
+from more_examples import more_examples
 from plan_rounds import NAMES, choices, plan_rounds, planning_policies, rules_for, worth_of
 
 from muri_opt import Assignment, Decision, Guarantee, InputError, Job, Node, Plan, Round, Tenant
@@ -27,7 +28,7 @@ def plan(name: str = "dp2", gpus: int = 2, throughput: float = 1.0, **fields: ob
 
 
 @given(plan_rounds(), planning_policies(), st.data())
-@settings(max_examples=150)
+@more_examples(150)
 def test_both_sides_value_a_decision_alike(round_: Round, policy: str, data: st.DataObject) -> None:
     options = PlanOptions.of(round_, rules_for(policy))
     chosen = data.draw(choices(round_, options))
@@ -37,7 +38,7 @@ def test_both_sides_value_a_decision_alike(round_: Round, policy: str, data: st.
 
 
 @given(plan_rounds(), planning_policies())
-@settings(max_examples=150)
+@more_examples(150)
 def test_both_sides_read_the_same_options(round_: Round, policy: str) -> None:
     options = PlanOptions.of(round_, rules_for(policy))
     theirs = [

@@ -12,6 +12,7 @@ from elastic_references import (
     two_job_optimum,
 )
 from hypothesis import given, settings, strategies as st
+from more_examples import more_examples
 from seeds import some_then_all
 
 from muri_opt.errors import InputError
@@ -56,7 +57,7 @@ def test_the_golden_optimum_of_power_curves():
     assert round(float(checked((speed, [gpus] * len(work), work, gpus)).mean_completion), 6) == 4.044198
 
 
-@settings(max_examples=60)
+@more_examples(60)
 @given(elastic_jobs(most_jobs=2, most_gpus=5))
 def test_two_jobs_by_corner_points(case):
     speed, cap, work, gpus, _ = case
@@ -86,7 +87,7 @@ def test_all_orders_written_out_give_the_same(seeds):
         assert float(checked(case).total_completion) == pytest.approx(enumerated_optimum(*case), rel=1e-9), seed
 
 
-@settings(max_examples=40)
+@more_examples(40)
 @given(st.lists(st.tuples(st.integers(1, 12), st.integers(0, 8)), min_size=1, max_size=4), st.integers(1, 3))
 def test_linear_jobs_are_served_shortest_first_whenever_they_arrive(jobs, gpus):
     work, arrivals = [gpus * w for w, _ in jobs], [a for _, a in jobs]

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from by_policy import broken_rules, decision_value
 from handmade import round_of
-from hypothesis import given, settings
+from hypothesis import given
+from more_examples import more_examples
 from philly_search_rounds import optimum, rules_for, status_of, verified_bound
 
 from muri_opt import Job, Node, Round, Tenant
@@ -35,7 +36,7 @@ def _search_small_rounds() -> Iterator[None]:
 
 
 @given(tenant_rounds(max_nodes=4), tenant_policies())
-@settings(max_examples=50)
+@more_examples(50)
 def test_a_search_is_legal_and_between_its_start_and_the_optimum(round_: Round, policy: str) -> None:
     start = policy_from(policy).decide(round_, 0)
     found = search_places(round_, rules_for(policy), start, Budget(limits=LIMITS), relaxation)
@@ -47,7 +48,7 @@ def test_a_search_is_legal_and_between_its_start_and_the_optimum(round_: Round, 
 
 
 @given(tenant_rounds(max_nodes=4), tenant_policies())
-@settings(max_examples=60)
+@more_examples(60)
 def test_a_value_in_the_making_is_that_of_the_decision(round_: Round, policy: str) -> None:
     status = status_of(round_, policy)
     placements = Placements(round_, status, {job: status.held[job] for job in np.flatnonzero(status.running).tolist()})

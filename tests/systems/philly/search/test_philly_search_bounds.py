@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from handmade import round_of
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 from more_examples import more_examples
 from philly_search_rounds import optimum, own_bound, rules_for, status_of, verified_bound
 
@@ -48,7 +48,7 @@ def test_a_bound_is_the_verifiers_and_never_below_the_optimum(round_: Round, pol
 
 
 @given(tenant_rounds(max_nodes=4), tenant_policies(), st.integers(1, 40))
-@settings(max_examples=60)
+@more_examples(60)
 def test_a_bound_holds_where_jobs_move_and_where_units_are_coarse(round_: Round, policy: str, cells: int) -> None:
     status = status_of(round_, policy)
     ground, weights = Ground.of(round_, status), weights_of(status)
@@ -60,14 +60,14 @@ def test_a_bound_holds_where_jobs_move_and_where_units_are_coarse(round_: Round,
 
 
 @given(tenant_rounds(max_nodes=4), tenant_policies())
-@settings(max_examples=60)
+@more_examples(60)
 def test_quick_prices_are_accepted_and_bound_the_round(round_: Round, policy: str) -> None:
     duals = quick_prices(round_, JobStatus.of(round_, rules_for(policy)))
     assert verified_bound(round_, policy, duals) >= optimum(round_, policy)
 
 
 @given(tenant_rounds(max_nodes=4), tenant_policies())
-@settings(max_examples=60)
+@more_examples(60)
 def test_settled_prices_are_no_worse_than_the_first(round_: Round, policy: str) -> None:
     status = status_of(round_, policy)
     ground, weights = Ground.of(round_, status), weights_of(status)

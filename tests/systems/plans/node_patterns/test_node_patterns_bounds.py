@@ -7,7 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from by_policy import settings_of
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
+from more_examples import more_examples
 from packing_rounds import drawn_prices, packing_rounds, parts_of, tight_round
 from plan_rounds import planning_policies, rules_for
 
@@ -27,7 +28,7 @@ def optimum(round_: Round, policy: str) -> int:
     return found
 
 
-@settings(max_examples=60)
+@more_examples(60)
 @given(packing_rounds(), planning_policies(), st.data())
 def test_any_prices_bound_the_round(round_, policy, data):
     options = PlanOptions.of(round_, rules_for(policy))

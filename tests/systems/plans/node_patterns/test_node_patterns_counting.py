@@ -3,7 +3,8 @@
 import numpy as np
 from by_policy import enumerated_optimum, settings_of
 from handmade import round_of
-from hypothesis import given, settings
+from hypothesis import given
+from more_examples import more_examples
 from packing_rounds import SOLVE, packing_rounds, value_of
 from plan_rounds import planning_policies, result_of, rules_for
 
@@ -22,7 +23,7 @@ def job(name, *plans):
 
 
 @given(packing_rounds(), planning_policies())
-@settings(max_examples=60)
+@more_examples(60)
 def test_the_choice_is_worth_what_the_verifier_counts(round_, policy):
     options = PlanOptions.of(round_, rules_for(policy))
     chosen = best_by_gpus(round_, options)
@@ -32,7 +33,7 @@ def test_the_choice_is_worth_what_the_verifier_counts(round_, policy):
 
 
 @given(packing_rounds(), planning_policies())
-@settings(max_examples=60)
+@more_examples(60)
 def test_what_is_placed_fits_and_all_of_it_is_optimal(round_, policy):
     options = PlanOptions.of(round_, rules_for(policy))
     chosen = best_by_gpus(round_, options)

@@ -7,7 +7,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from by_policy import proved_bound, settings_of
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
+from more_examples import more_examples
 from msgspec.structs import replace
 from packing_rounds import packed, parts_of, value_of
 from plan_rounds import result_of
@@ -58,7 +59,7 @@ def simple_rounds(draw: st.DrawFn, *, most: int = 4) -> Round:
     return Round(cluster=cluster, jobs=settled(cluster, jobs))
 
 
-@settings(max_examples=60, deadline=None)
+@more_examples(60)
 @given(simple_rounds())
 def test_the_knapsack_finds_the_optimum(round_):
     options = PlanOptions.of(round_, PlanRules())

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from by_policy import decision_value, proved_bound, settings_of
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
+from more_examples import more_examples
 from msgspec.structs import replace
 from packing_rounds import SOLVE, packed, packing_rounds, parts_of, tight_round, value_of
 from plan_rounds import choices, planning_policies, result_of, rules_for
@@ -38,7 +39,7 @@ def check(round_: Round, options: PlanOptions, policy: str, chosen: dict) -> int
     return value
 
 
-@settings(max_examples=60, deadline=None)
+@more_examples(60)
 @given(packing_rounds(), planning_policies(), st.data())
 def test_packing_is_feasible_no_worse_than_its_start_and_within_its_bound(round_, policy, data):
     options = PlanOptions.of(round_, rules_for(policy))
@@ -52,7 +53,7 @@ def test_packing_is_feasible_no_worse_than_its_start_and_within_its_bound(round_
     assert best <= proved[0]
 
 
-@settings(max_examples=30, deadline=None)
+@more_examples(30)
 @given(packing_rounds(max_jobs=4), planning_policies(), st.data(), st.sampled_from([0.0, 1e-6, 1e-3]))
 def test_no_time_leaves_the_start_or_better(round_, policy, data, seconds):
     options = PlanOptions.of(round_, rules_for(policy))
@@ -82,7 +83,7 @@ def test_patterns_of_a_choice_are_placed_as_the_same_choice(round_, policy, data
     assert all(apart.of_member(apart.item_of(o), 0) == o for o in chosen)
 
 
-@settings(max_examples=60)
+@more_examples(60)
 @given(packing_rounds(max_jobs=4), planning_policies(), st.data(), st.sampled_from([40, 10_000]))
 def test_repacking_and_filling_only_gain(round_, policy, data, cells):
     options = PlanOptions.of(round_, rules_for(policy))
@@ -95,7 +96,7 @@ def test_repacking_and_filling_only_gain(round_, policy, data, cells):
     assert value_of(options, full) >= value_of(options, better)
 
 
-@settings(max_examples=40, deadline=None)
+@more_examples(40)
 @given(packing_rounds(max_jobs=4), planning_policies(), st.data())
 def test_diving_takes_no_more_than_there_is(round_, policy, data):
     options = PlanOptions.of(round_, rules_for(policy))
