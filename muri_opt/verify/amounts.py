@@ -44,9 +44,9 @@ class Room(NamedTuple):
     def holds(self, need: Need) -> int:
         """Return how many GPUs of a gang fit here; written out, as it is asked for every job and kind of node."""
         most = need.gpus if need.gpus < self.gpus else self.gpus
-        if self.milli is not None and most * need.milli > self.milli:
+        if need.milli and self.milli is not None and most * need.milli > self.milli:
             most = self.milli // need.milli
-        if self.mebibytes is not None and most * need.mebibytes > self.mebibytes:
+        if need.mebibytes and self.mebibytes is not None and most * need.mebibytes > self.mebibytes:
             most = self.mebibytes // need.mebibytes
         return most if most > 0 else 0
 

@@ -11,8 +11,8 @@ from muri_opt.verify.amounts import CountedRooms, Need, Room, smallest_node_coun
 
 
 def drawn_room(draw: Random) -> Room:
-    """Return a room, which may be full and limits CPUs and memory or does not."""
-    milli, mebibytes = draw.choice((None, draw.randint(0, 90))), draw.choice((None, draw.randint(0, 70)))
+    """Return a room, which may be full, or more than full, and limits CPUs and memory or does not."""
+    milli, mebibytes = draw.choice((None, draw.randint(-9, 90))), draw.choice((None, draw.randint(-9, 70)))
     return Room(gpus=draw.randint(-1, 9), milli=milli, mebibytes=mebibytes)
 
 
