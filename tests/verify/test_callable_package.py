@@ -5,8 +5,6 @@ from __future__ import annotations
 import subprocess
 import sys
 
-import pytest
-
 USE = """
 import muri_opt as m
 round_ = m.Round(cluster=m.Cluster(nodes=()), jobs=())
@@ -21,10 +19,20 @@ ORDERS = (
 )
 
 
-@pytest.mark.parametrize("first", ORDERS)
-def test_it_is_called_and_holds_modules_in_any_order(first: str) -> None:
+ANEW = """
+import sys
+for first in sys.argv[2:]:
+    for known in [known for known in sys.modules if known.partition(".")[0] == "muri_opt"]:
+        del sys.modules[known]
+    exec(first + sys.argv[1], {})
+    print(first)
+"""
+"""Runs a program after each of several first lines, each time as if nothing of the package were loaded."""
+
+
+def test_it_is_called_and_holds_modules_in_any_order() -> None:
     code = (
-        f"{first}\n{USE}\n"
+        f"\n{USE}\n"
         + "\n".join(ORDERS)
         + (
             "\nassert m.verify(round_, result).feasible"
@@ -32,8 +40,9 @@ def test_it_is_called_and_holds_modules_in_any_order(first: str) -> None:
             "\nassert m.verify.plans.plan_choices.__name__ == 'muri_opt.verify.plans.plan_choices'"
         )
     )
-    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    ended = subprocess.run([sys.executable, "-c", ANEW, code, *ORDERS], capture_output=True, text=True, check=False)
     assert ended.stderr == ""
+    assert ended.stdout.splitlines() == [*ORDERS]
 
 
 def test_all_of_the_verifier_imports_rounds_and_errors_only() -> None:

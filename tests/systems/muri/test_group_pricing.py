@@ -36,7 +36,7 @@ def charges_of(types: GroupTypes, once: np.ndarray, gpu: float) -> Charges:
     return Charges(job=once[types.first_job], per_gpu=np.zeros(len(types.g)), gpu=gpu)
 
 
-@pytest.mark.parametrize("at_once", [3, 4096])
+@pytest.mark.parametrize("at_once", [20, 4096])
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("objective", OBJECTIVES)
 def test_a_full_look_finds_the_group_that_is_most_above_its_price(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import partial
+from functools import cache, partial
 from itertools import permutations
 
 import numpy as np
@@ -22,6 +22,15 @@ def _profits(stages: np.ndarray, adds: np.ndarray, pays: np.ndarray) -> dict[tup
     return found
 
 
+@cache
+def _noisy(noise: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, dict[tuple[int, ...], float]]:
+    """Return stages of jobs of three kinds and some noise, what they add and pay, and what every group is worth."""
+    rng = np.random.default_rng(noise)
+    stages = (rng.integers(1, 300, (3, 4))[rng.integers(0, 3, 11)] + rng.integers(0, noise, (11, 4))).astype(float)
+    adds, pays = stages.sum(axis=1) * 1e5, rng.uniform(0, 60_000, 11)
+    return stages, adds, pays, _profits(stages, adds, pays)
+
+
 def _turned(group: tuple[int, ...]) -> tuple[int, ...]:
     """Return the same for all orders that only turn the cycle."""
     a, c, b, d = group
@@ -35,10 +44,7 @@ def test_every_group_above_the_least_is_yielded(noise: int, at_once: int, monkey
     """Of jobs alike, and of different ones."""
     for name in ("_AT_ONCE", "_MET", "_PROMISING"):
         monkeypatch.setattr(pair_tree, name, at_once)
-    rng = np.random.default_rng(noise)
-    stages = (rng.integers(1, 300, (3, 4))[rng.integers(0, 3, 11)] + rng.integers(0, noise, (11, 4))).astype(float)
-    adds, pays = stages.sum(axis=1) * 1e5, rng.uniform(0, 60_000, 11)
-    profits = _profits(stages, adds, pays)
+    stages, adds, pays, profits = _noisy(noise)
     first, second = np.triu_indices(11, 1)
     tree = PairTree([*stages.T], adds, pays, first, second)
     for share in (0.0, 0.5, 0.98):

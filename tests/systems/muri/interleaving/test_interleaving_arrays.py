@@ -1,6 +1,7 @@
 """Many groups at once give what each gives alone; weights are exact."""
 
 from fractions import Fraction
+from functools import cache
 from itertools import combinations
 from math import floor
 
@@ -20,6 +21,23 @@ from muri_opt.systems.muri.interleaving import (
 KINDS = {"cyclic": 4, "muri-cyclic": 4, "muri-4slot": 3, "muri-4slot-steady": 3}
 
 
+@cache
+def pairs_one_by_one(pattern):
+    """Return 30 jobs and the period of every two of them, in microseconds."""
+    jobs = draw(1, 30, KINDS[pattern])
+    pairs = [(a, b) for a in range(30) for b in range(a, 30)]
+    periods = [best_period(jobs[[*pair]] / 10**6, pattern).period_seconds for pair in pairs]
+    return jobs, {pair: round(period * 10**6) for pair, period in zip(pairs, periods, strict=True)}
+
+
+@cache
+def groups_one_by_one(pattern, worst):
+    """Return groups of every size and the best order of each of them."""
+    sizes = range(1, 5 if KINDS[pattern] == 4 or "4slot" in pattern else 4)
+    drawn = [draw(jobs, 40, jobs, KINDS[pattern]) for jobs in sizes]
+    return [(groups, [best_period(group / 10**6, pattern, worst=worst) for group in groups]) for groups in drawn]
+
+
 def draw(seed, *shape, most=500_000):
     rng = np.random.default_rng(seed)
     return np.where(rng.random(shape) < 0.2, 0, rng.integers(0, most, size=shape))
@@ -33,25 +51,20 @@ def test_every_pattern_is_tried_here():
 @pytest.mark.parametrize("block", [arrays._PAIR_BLOCK, 70, 1])
 def test_pairs_at_once_are_the_pairs_one_by_one(pattern, block, monkeypatch):
     monkeypatch.setattr(arrays, "_PAIR_BLOCK", block)
-    jobs = draw(1, 30, KINDS[pattern])
+    jobs, expected = pairs_one_by_one(pattern)
     found = pair_periods(jobs, pattern)
     assert found.dtype == np.int64
-    for a in range(30):
-        for b in range(a, 30):
-            alone = round(best_period(jobs[[a, b]] / 10**6, pattern).period_seconds * 10**6)
-            assert found[a, b] == found[b, a] == alone
+    for (a, b), alone in expected.items():
+        assert found[a, b] == found[b, a] == alone
 
 
 @pytest.mark.parametrize("pattern", KINDS)
 @pytest.mark.parametrize("worst", [False, True])
 @pytest.mark.parametrize("block", [arrays._GROUP_BLOCK, 3000, 1])
 def test_groups_at_once_are_the_groups_one_by_one(pattern, worst, block, monkeypatch):
-    expected = {}
-    for jobs in range(1, 5 if KINDS[pattern] == 4 or "4slot" in pattern else 4):
-        groups = draw(jobs, 40, jobs, KINDS[pattern])
-        expected[jobs] = groups, [best_period(group / 10**6, pattern, worst=worst) for group in groups]
+    expected = groups_one_by_one(pattern, worst)
     monkeypatch.setattr(arrays, "_GROUP_BLOCK", block)
-    for groups, one_by_one in expected.values():
+    for groups, one_by_one in expected:
         found = group_periods(groups, pattern, worst=worst)
         assert found.microseconds.tolist() == [round(one.period_seconds * 10**6) for one in one_by_one]
         assert found.slots.tolist() == [list(one.slots) for one in one_by_one]
