@@ -323,9 +323,9 @@ def test_a_hundred_megabytes_of_jobs(tmp_path):
 
 
 @pytest.mark.parametrize("garbage", [b"\x00", b"[", b"x", b"9", b"\xff"])
-def test_a_hundred_megabytes_of_garbage(tmp_path, garbage):
+def test_ten_megabytes_of_garbage(tmp_path, garbage):
     path = tmp_path / "big.json"
-    path.write_bytes(BIG * garbage)
+    path.write_bytes(BIG // 10 * garbage)
     with pytest.raises(InputError) as caught:
         read_round(path)
     assert caught.value.field == "round"

@@ -11,7 +11,7 @@ from muri_opt import best_period, group_periods
 from muri_opt.systems.muri.interleaving import period_of
 
 SIZES = [(jobs, kinds) for kinds in range(2, 6) for jobs in range(1, kinds + 1)]
-GROUPS = 10_000
+GROUPS = 5_000
 
 
 def draw(rng, groups, jobs, kinds):

@@ -105,7 +105,7 @@ def test_a_period_within_a_thousandth_of_the_one_before_ends_the_search(late, pe
 @pytest.mark.parametrize("jobs", [1, 2, 3, 4])
 def test_the_steady_period_is_the_one_of_the_long_run(jobs):
     rng = np.random.default_rng(jobs)
-    groups = rng.integers(0, [30, 15, 15], size=(100, jobs, 3))
+    groups = rng.integers(0, [30, 15, 15], size=(50, jobs, 3))
     groups = np.where(rng.random(groups.shape) < 0.2, 0, groups)
     periods, slots = group_periods(groups, "muri-4slot-steady")
     for stages, period, seats in zip(groups.tolist(), periods.tolist(), slots.tolist(), strict=True):
