@@ -37,7 +37,7 @@ print([idle is worker for _, idle in workers._idle], [result.termination.reason.
 @pytest.mark.parametrize(
     ("policy", "family"),
     [
-        ("tiresias", "gangs"),
+        pytest.param("tiresias", "gangs", marks=pytest.mark.slow),
         pytest.param("fifo", "gangs", marks=pytest.mark.slow),
         ("muri-s", "interleaving"),
         pytest.param("muri-s:group=2", "interleaving", marks=pytest.mark.slow),

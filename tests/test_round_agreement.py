@@ -1,6 +1,6 @@
 """On random small rounds every exact method finds the same optimum, and no heuristic answer is better.
 
-Of 500 rounds the suite looks at 150, and ``make test-all`` at the others too.
+Of 500 rounds the suite looks at 100, and ``make test-all`` at the others too.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from muri_opt.rounds.generate.families import generate
 from muri_opt.solve.solvers import BACKENDS, backend_named, solve_stages
 from muri_opt.systems.orders import ORDERS
 
-ROUNDS, CHUNKS, QUICK = 500, 20, 6
+ROUNDS, CHUNKS, QUICK = 500, 20, 4
 FOREVER = Limits(seconds=None)
 
 

@@ -13,5 +13,9 @@ def more_examples(count: int) -> settings:
 
     Modules of tests are read after the profile was chosen, so that it is known when this is called.
     """
-    quick = settings().max_examples == QUICK
-    return settings(max_examples=max(QUICK, count // 3) if quick else count)
+    return settings(max_examples=some_of(max(QUICK, count // 3), count))
+
+
+def some_of(some: int, every: int) -> int:
+    """Return how many examples a check of the kit draws: ``some`` in the suite, ``every`` one in ``make test-all``."""
+    return some if settings().max_examples == QUICK else every

@@ -16,7 +16,7 @@ STORED = [
         instance,
         optimum,
         id=f"{instance.name} {optimum.policy}",
-        marks=[pytest.mark.slow] if instance.jobs > 8 else [],
+        marks=[pytest.mark.slow] if instance.jobs > 6 else [],
     )
     for instance in ALL
     if instance.jobs <= 30

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from asked_rounds import GROUPS, asked_round
+from seeds import some_then_all
 
 from muri_opt import Cluster, Decision, Job, Limits, Node, Round, Tenant, policy_from, solve_round
 from muri_opt.solve.search import Search
@@ -12,9 +13,10 @@ from muri_opt.solve.starts_beside import start_beside
 
 @pytest.mark.parametrize("group", GROUPS)
 @pytest.mark.parametrize("policy", ["fifo", "srtf", "joint-s", "philly", "deadline"])
-def test_beside_any_part_of_an_answer_others_start_and_no_rule_is_broken(group: str, policy: str) -> None:
+@some_then_all(6, 24)
+def test_beside_any_part_of_an_answer_others_start_and_no_rule_is_broken(seeds: range, group: str, policy: str) -> None:
     chosen, more = policy_from(policy), 0
-    for seed in range(12):
+    for seed in seeds:
         round_ = asked_round(seed, group, most_jobs=6)
         try:
             own = chosen.decide(round_, 0)

@@ -2,6 +2,7 @@
 
 import pytest
 from msgspec.structs import replace
+from seeds import some_then_all
 
 from muri_opt.errors import InputError
 from muri_opt.rounds import Job
@@ -28,12 +29,13 @@ def missing(policy, round_):
     return None
 
 
+@some_then_all(1, 3)
 @pytest.mark.parametrize(("name", "family"), [(name, one.family) for one in systems() for name in one.policies])
-def test_a_policy_needs_what_it_says(name, family):
+def test_a_policy_needs_what_it_says(name, family, seeds):
     policy = policy_from(name)
     assert policy.summary
     assert "\n" not in policy.summary
-    for seed in range(2):
+    for seed in seeds:
         round_ = full_round(family, seed)
         for field in OPTIONAL:
             gone = {field: None, **({"plan": None} if field == "plans" else {})}

@@ -4,6 +4,7 @@ from collections import Counter
 
 import pytest
 from hypothesis import HealthCheck, Phase, find, given, seed, settings, strategies as st
+from more_examples import more_examples
 
 from muri_opt import Cluster, InputError, Job, Node, Round, parse_round, policy_from
 from muri_opt.rounds import canonical_json
@@ -19,7 +20,7 @@ POLICY = {
     "configurations": "aiturbo",
     "deadlines": "deadline",
 }
-FEW = settings(max_examples=30, database=None)
+FEW = settings(more_examples(30), database=None)
 
 
 @pytest.mark.parametrize("family", FAMILIES)

@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
+from more_examples import some_of
 
 from benchmarks.invariants import TABLES
 from muri_opt import InputError, parse_round
@@ -71,7 +72,7 @@ def test_a_policy_keeps_what_is_promised(policy):
         promised(policy),
         policy=policy,
         strategy=family_rounds(family_of(policy)),
-        max_examples=12,
+        max_examples=some_of(6, 40),
         seed=7,
         require_exercised=False,
     )
@@ -81,7 +82,7 @@ def test_a_policy_keeps_what_is_promised(policy):
 
 @pytest.mark.parametrize("policy", POLICIES)
 def test_a_policy_is_safe_where_cpus_and_memory_bind_too(policy):
-    report = check_allocator(published(policy), policy=policy, max_examples=20, require_exercised=False)
+    report = check_allocator(published(policy), policy=policy, max_examples=some_of(10, 60), require_exercised=False)
     asked = POLICIES[policy].honours - INFORMATION
     assert report.kept == tuple(one.name for one in SAFETY if one.speaks_of(asked))
 

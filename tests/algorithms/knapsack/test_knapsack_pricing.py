@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from option_draws import brute_force, small_options, table_options, verified_bound, whole_program
+from seeds import seed_by_seed
 
 from muri_opt import InputError
 from muri_opt.algorithms.knapsack import Options, lagrangian, priced
@@ -13,7 +14,7 @@ def fitting(options):
     return options.only(options.worthwhile())
 
 
-@pytest.mark.parametrize("seed", range(150))
+@seed_by_seed(50, 150)
 def test_any_multipliers_give_a_bound_and_every_loss_is_exact(seed):
     draw = np.random.default_rng(seed)
     options = fitting(small_options(seed))
@@ -42,8 +43,14 @@ def best_with(options, option):
     return int(options.value[option]) + brute_force(rest)
 
 
-@pytest.mark.parametrize("kind", ["noisy", "correlated", "types"])
-@pytest.mark.parametrize("jobs", [30, 550])
+@pytest.mark.parametrize(
+    ("jobs", "kind"),
+    [
+        *((30, kind) for kind in ("noisy", "correlated", "types")),
+        (550, "noisy"),
+        *(pytest.param(550, kind, marks=pytest.mark.slow) for kind in ("correlated", "types")),
+    ],
+)
 def test_found_multipliers_are_nearly_those_of_the_relaxation(jobs, kind):
     options = table_options(jobs, kind, 1)
     found = lagrangian(options)

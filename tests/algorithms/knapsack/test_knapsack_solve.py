@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from option_draws import brute_force, check, options_of_tenants, small_options, table_options, whole_program
+from seeds import seed_by_seed, some_then_all
 
 from muri_opt.algorithms.knapsack import (
     Basis,
@@ -27,7 +28,7 @@ def refuse(model, limits, start):
     raise AssertionError("no solver should be needed")
 
 
-@pytest.mark.parametrize("seed", range(250))
+@seed_by_seed(80, 250)
 def test_small_programs_equal_brute_force_with_and_without_enumeration(seed, monkeypatch):
     options = small_options(seed)
     best = brute_force(options)
@@ -45,8 +46,9 @@ def test_small_programs_equal_brute_force_with_and_without_enumeration(seed, mon
 
 
 @pytest.mark.parametrize("tenants", [3, 4, 5, 6, 8])
-def test_quotas_of_several_tenants_against_brute_force(tenants):
-    for seed in range(12):
+@some_then_all(5, 24)
+def test_quotas_of_several_tenants_against_brute_force(seeds, tenants):
+    for seed in seeds:
         options = options_of_tenants(seed, 5, tenants)
         best = brute_force(options)
         answer = solve_options(options, backend_named("exhaustive").solve, UNTIMED)
@@ -65,7 +67,7 @@ def test_of_many_tenants_not_all_directions_are_looked_in(tenants):
     assert not _signs(tenants)[0].any()
 
 
-@pytest.mark.parametrize("seed", range(150))
+@seed_by_seed(50, 150)
 def test_fixing_never_loses_a_better_choice(seed):
     every = small_options(1000 + seed)
     options = every.only(every.worthwhile())

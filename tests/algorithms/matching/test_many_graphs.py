@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from seeds import seed_by_seed
 
 from muri_opt.algorithms import max_weight_matching
 from muri_opt.algorithms.matching import many_graphs, match_each
@@ -18,7 +19,7 @@ def graph(draw: np.random.Generator, vertices: int, most: int) -> np.ndarray:
 
 
 @pytest.mark.parametrize("most", [1, 5, 1_000, 10**9])
-@pytest.mark.parametrize("seed", range(12))
+@seed_by_seed(5, 12)
 def test_graphs_together_are_matched_as_each_alone(seed: int, most: int) -> None:
     draw = np.random.default_rng(seed)
     sizes = [0, 1, 1, *[int(draw.integers(2, 30))] * 6, 3, *[48] * 3, 7]

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from seeds import seed_by_seed
 
 from muri_opt import InputError
 from muri_opt.algorithms.matching import match_types, max_weight_matching, typed_matching
@@ -29,7 +30,7 @@ def random_types(draw, most_types, most_vertices, high):
 
 
 @pytest.mark.parametrize("high", [4, 50, 1000])
-@pytest.mark.parametrize("seed", range(8))
+@seed_by_seed(3, 8)
 @pytest.mark.parametrize("worthwhile", [0, typed_matching.WORTHWHILE])
 def test_the_value_is_that_of_the_graph_written_out(monkeypatch, worthwhile, seed, high):
     monkeypatch.setattr(typed_matching, "WORTHWHILE", worthwhile)  # 0: copies even in graphs as small as these

@@ -216,7 +216,9 @@ def test_of_no_jobs_it_is_nothing() -> None:
     }
 
 
-@pytest.mark.parametrize("first", [1e5, 1e9, 1.7e9])
+@pytest.mark.parametrize(
+    "first", [pytest.param(1e5, marks=pytest.mark.slow), pytest.param(1e9, marks=pytest.mark.slow), 1.7e9]
+)
 def test_a_trace_that_begins_at_a_date_has_the_bounds_of_one_that_begins_at_nothing(first: float) -> None:
     rng = Random(3)
     for length in (0.01, 5.0, 4_000.0):

@@ -64,7 +64,10 @@ def test_a_file_that_is_no_journal_is_not_written_over(tmp_path: Path, text: str
     assert path.read_text() == text
 
 
-def test_a_session_killed_at_200_random_bytes_is_resumed_equal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("count", [70, pytest.param(300, marks=pytest.mark.slow)])
+def test_a_session_killed_at_random_bytes_is_resumed_equal(
+    count: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The journal is written anew several times meanwhile: then too, one of the two files is whole."""
     seed, steps = 3, 5
     states: list[tuple[int, tuple[object, ...]]] = []
@@ -74,7 +77,7 @@ def test_a_session_killed_at_200_random_bytes_is_resumed_equal(tmp_path: Path, m
         driven(tmp_path / "whole.jsonl", seed, steps, lambda it: states.append((CountedFile.written, known(it))))
     assert CountedFile.written > 2 * (tmp_path / "whole.jsonl").stat().st_size
     draw = Random(seed)
-    places = sorted(draw.sample(range(states[0][0] + 1, states[-1][0] + 1), 200))
+    places = sorted(draw.sample(range(states[0][0] + 1, states[-1][0] + 1), count))
     command = [sys.executable, session_events.__file__, str(tmp_path), str(seed), str(steps), *map(str, places)]
     subprocess.run(command, check=True)
     for place in places:

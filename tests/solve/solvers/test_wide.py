@@ -13,7 +13,7 @@ from muri_opt.solve.solvers.highs import Highs
 from muri_opt.solve.solvers.outcome import nothing
 
 FOREVER = Limits(seconds=None)
-SEEDS = (0, 1, 3)
+SEEDS = (0, 1, pytest.param(3, marks=pytest.mark.slow))
 
 
 def packing(seed, columns=2_500, rows=15, *, sense="<=", maximise=True, upper=None, integer=True):

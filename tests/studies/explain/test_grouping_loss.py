@@ -8,6 +8,7 @@ from itertools import combinations
 
 import pytest
 from by_policy import decision_value
+from seeds import some_then_all
 from shared_rounds import sharer, sharing_round
 
 from muri_opt import Cluster, InputError, Job, Limits, Node, RefusalError, Round, policy_from, read_round, solve_round
@@ -82,9 +83,10 @@ def steps_by_hand(round_: Round, policy: MuriPolicy) -> list[int]:
 
 
 @pytest.mark.parametrize("spec", ["muri-s", "muri-l:objective=gpu-time", "muri-s:objective=progress,group=3"])
-def test_every_step_is_the_best_of_the_groupings_that_are_left(spec: str) -> None:
+@some_then_all(3, 12)
+def test_every_step_is_the_best_of_the_groupings_that_are_left(seeds: range, spec: str) -> None:
     policy = policy_from(spec)
-    for seed in range(6):
+    for seed in seeds:
         round_ = random_round(seed)
         loss = grouping_loss(round_, policy, FOREVER)
         assert [step.cause for step in loss.steps] == list(CAUSES)

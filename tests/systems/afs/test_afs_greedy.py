@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 from more_examples import more_examples
+from seeds import seed_by_seed
 
 from muri_opt.errors import InputError
 from muri_opt.systems.afs import (
@@ -189,7 +190,7 @@ def test_shares_equal_those_of_the_plain_scan(round_, tie, phi, ladder):
         assert found.sum() == min(gpus, cap.sum())
 
 
-@pytest.mark.parametrize("phi", [1, 2, None])
+@pytest.mark.parametrize("phi", [1, pytest.param(2, marks=pytest.mark.slow), None])
 @pytest.mark.parametrize("scan", ["longest", "arrival", "shortest", "random"])
 @pytest.mark.parametrize("kind", ["amdahl", "few tables", "rough"])
 def test_larger_rounds_equal_the_plain_scan(kind, scan, phi, monkeypatch):
@@ -214,7 +215,7 @@ def test_larger_rounds_equal_the_plain_scan(kind, scan, phi, monkeypatch):
     assert found.tolist() == plain_afs_shares(*rows, gpus, scan=order.tolist(), phi=phi)
 
 
-@pytest.mark.parametrize("seed", range(24))
+@seed_by_seed(12, 24)
 def test_sixty_jobs_equal_the_plain_scan_whatever_the_rule(seed, monkeypatch):
     """Curves that double at times, equal jobs and equal times, all rules by turns; sets of a few places only."""
     monkeypatch.setattr(fast_greedy, "_FIRST_STRETCH", 5 + seed)

@@ -25,7 +25,7 @@ from muri_opt.systems.afs.share_fit import ShareFit
 from muri_opt.testing import demanding_rounds, full_rounds
 from muri_opt.verify import chapter_of, kernel
 
-SEEDS = 10
+SEEDS = 6
 
 
 def best_value(program: Formulation, round_: Round, backend: str = "highs") -> int:

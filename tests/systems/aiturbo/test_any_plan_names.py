@@ -24,7 +24,7 @@ def one_job(*plans: Plan, **said: object) -> Round:
 @pytest.mark.parametrize("policy", POLICIES)
 def test_trying_everything_equals_program_and_verifier(policy: str) -> None:
     rules = policy_from(policy).plan_rules
-    for seed in range(6):
+    for seed in range(3):
         round_ = renamed(random_round(random.Random(seed), jobs=3, nodes=2), random.Random(seed))
         best = best_by_trying(round_, rules)
         assert enumerated_optimum(round_, policy, steps=200_000) == best
@@ -41,7 +41,7 @@ def test_trying_everything_equals_program_and_verifier(policy: str) -> None:
 @pytest.mark.parametrize("policy", POLICIES)
 def test_trying_everything_equals_the_verifier_on_many_rounds(policy: str) -> None:
     rules = policy_from(policy).plan_rules
-    for seed in range(6, 130):
+    for seed in range(3, 130):
         round_ = renamed(random_round(random.Random(seed), jobs=3, nodes=2), random.Random(seed))
         assert enumerated_optimum(round_, policy, steps=200_000) == best_by_trying(round_, rules)
         assert solve_round(round_, policy, "exact").value == best_by_trying(round_, rules)

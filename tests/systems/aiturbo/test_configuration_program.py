@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from by_policy import decision_value, formulation_of, settings_of
 from configuration_rounds import POLICIES, best_by_trying, job, random_round, round_of
+from seeds import some_then_all
 
 from muri_opt import Limits, Proof, Reason, Round, solve_round, verify
 from muri_opt.modelling import evaluate
@@ -34,16 +35,18 @@ def optimum(round_: Round, rules: PlanRules, backend: str) -> int:
 
 @pytest.mark.parametrize("backend", ["highs", "cp-sat"])
 @pytest.mark.parametrize("rules", RULES, ids=POLICIES)
-def test_the_program_finds_what_trying_everything_finds(rules: PlanRules, backend: str) -> None:
-    for seed in range(12):
+@some_then_all(6, 24)
+def test_the_program_finds_what_trying_everything_finds(rules: PlanRules, backend: str, seeds: range) -> None:
+    for seed in seeds:
         round_ = random_round(random.Random(seed), jobs=3, nodes=2)
         assert optimum(round_, rules, backend) == best_by_trying(round_, rules), seed
 
 
 @pytest.mark.parametrize("policy", POLICIES)
-def test_the_program_never_loses_to_the_algorithm(policy: str) -> None:
+@some_then_all(6, 24)
+def test_the_program_never_loses_to_the_algorithm(seeds: range, policy: str) -> None:
     better = 0
-    for seed in range(12):
+    for seed in seeds:
         round_ = random_round(random.Random(100 + seed), jobs=6, nodes=4)
         heuristic, exact = solve_round(round_, policy, "heuristic"), solve_round(round_, policy, "exact")
         for result in (heuristic, exact):

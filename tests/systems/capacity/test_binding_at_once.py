@@ -8,13 +8,12 @@ import numpy as np
 import pytest
 from asked_rounds import GROUPS, asked_round
 from msgspec.structs import replace
+from seeds import some_then_all
 
 from muri_opt.rounds import Job, Round
 from muri_opt.systems.capacity.binding_rules import BindingRules
 from muri_opt.systems.capacity.free_capacity import Leftover
 from muri_opt.systems.capacity.holders import Holders
-
-SEEDS = 40
 
 
 def needy(job: Job, draw: Random) -> Job:
@@ -34,9 +33,10 @@ def with_needs(round_: Round, draw: Random) -> Round:
 
 @pytest.mark.parametrize("consolidate", [False, True])
 @pytest.mark.parametrize("group", GROUPS)
-def test_together_as_one_by_one(group: str, consolidate: bool) -> None:
+@some_then_all(15, 40)
+def test_together_as_one_by_one(seeds: range, group: str, consolidate: bool) -> None:
     told = set()
-    for seed in range(SEEDS):
+    for seed in seeds:
         draw = Random(f"{group} {seed}")
         round_ = with_needs(asked_round(seed, group, most_jobs=9), draw)
         room = [draw.randrange(node.gpus + 1) for node in round_.cluster.nodes]

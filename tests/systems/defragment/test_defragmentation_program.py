@@ -18,7 +18,7 @@ def goal_of(start, nodes=None, job=None):
     return Goal.free(start, nodes) if job is None else Goal.hold(start, job)
 
 
-@some_then_all(45, 150)
+@some_then_all(20, 150)
 def test_the_program_equals_enumeration_on_two_backends(seeds):
     for seed in seeds:
         round_ = random_round(seed)

@@ -16,7 +16,7 @@ from muri_opt.modelling import evaluate
 from muri_opt.rounds import after, changed
 
 ORDERS = ("fifo", "srtf", "srsf", "las", "max-min")
-SEEDS, ALL_SEEDS = 25, 120
+SEEDS, ALL_SEEDS = 12, 120
 
 
 def setting(seed: int, order: str | None = None) -> tuple[str, dict[str, bool]]:

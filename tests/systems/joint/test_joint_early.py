@@ -12,6 +12,7 @@ import pytest
 from bound_joint_rounds import with_all, with_priorities, with_tenants, with_types
 from joint_rounds import large_joint_round, mixed_joint_round
 from msgspec.structs import replace
+from seeds import chunk_by_chunk
 
 from muri_opt import InputError, Limits, Round, policy_from
 from muri_opt.rounds import Budget, after
@@ -56,10 +57,10 @@ def test_early_answers_beside_what_runs_break_no_rule(kind: str, priorities: int
     assert not [*chapter_of(round_, chosen.rules).reason_breaches(soon)]
 
 
-@pytest.mark.parametrize("first", range(0, 60, 30))
-def test_early_answers_of_mixed_rounds_break_no_rule(first: int) -> None:
+@chunk_by_chunk(30, 60, 30)
+def test_early_answers_of_mixed_rounds_break_no_rule(seeds: range) -> None:
     chosen = policy_from("joint-s")
-    for seed in range(first, first + 30):
+    for seed in seeds:
         try:
             round_ = mixed_joint_round(seed)
         except InputError:  # of a running job that makes the round impossible
@@ -70,8 +71,10 @@ def test_early_answers_of_mixed_rounds_break_no_rule(first: int) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("priorities", [1, 30])
-@pytest.mark.parametrize("runs", [False, True])
+@pytest.mark.parametrize(
+    ("priorities", "runs"),
+    [(1, False), (30, True), *(pytest.param(*both, marks=pytest.mark.slow) for both in ((1, True), (30, False)))],
+)
 def test_they_do_not_change_the_last_answer(kind: str, priorities: int, runs: bool) -> None:
     jobs, nodes = KINDS[kind]
     chosen, round_ = policy_from("joint-s"), large_joint_round(11, jobs=jobs, nodes=nodes)

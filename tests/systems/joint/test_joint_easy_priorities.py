@@ -3,10 +3,10 @@
 from random import Random
 
 import numpy as np
-import pytest
 from bound_joint_rounds import offers_of
 from joint_rounds import large_joint_round
 from msgspec.structs import replace
+from seeds import seed_by_seed
 
 from muri_opt import Limits, policy_from
 from muri_opt.rounds.budget import Budget
@@ -17,7 +17,7 @@ from muri_opt.systems.joint.search.easy_priorities import _Alone, _Demands
 JOBS = 40
 
 
-@pytest.mark.parametrize("seed", range(6))
+@seed_by_seed(3, 6)
 def test_what_is_plainly_too_much_is_too_much(seed):
     """Near the edge, too: what jobs wish is drawn with about as many GPUs, and quotas that stop one or all of them."""
     draw, told = Random(seed), []

@@ -26,7 +26,9 @@ def later(round_: Round, policy: str) -> Round:
     return replace(then, jobs=tuple(jobs))
 
 
-@pytest.mark.parametrize("policy", ["joint-s", "joint-l", "joint-s:restarts=stops"])
+@pytest.mark.parametrize(
+    "policy", ["joint-s", pytest.param("joint-l", marks=pytest.mark.slow), "joint-s:restarts=stops"]
+)
 def test_what_is_found_soonest_stops_nobody_and_starts_others(policy: str) -> None:
     chosen, round_ = policy_from(policy), later(large_joint_round(3, jobs=450, nodes=30), policy)
     soon = chosen.decide_within(round_, 0, OVER)

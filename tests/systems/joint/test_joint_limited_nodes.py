@@ -7,6 +7,7 @@ from by_policy import formulation_of
 from joint_agreement import STEPS, UNHURRIED, assert_agreement, drawn
 from joint_rounds import limited_joint_round
 from msgspec.structs import replace
+from seeds import chunk_by_chunk
 
 from muri_opt import Cluster, Job, Limits, Node, Reason, Round, policy_from, solve_round
 from muri_opt.solve.exact import optimise
@@ -14,9 +15,9 @@ from muri_opt.systems.joint.program import node_shares
 from muri_opt.verify import chapter_of
 
 
-@pytest.mark.parametrize("first", range(0, 160, 20))
-def test_program_and_enumeration_agree_and_nothing_beats_them(first):
-    for one in drawn(limited_joint_round, range(first, first + 20)):
+@chunk_by_chunk(60, 160, 20)
+def test_program_and_enumeration_agree_and_nothing_beats_them(seeds):
+    for one in drawn(limited_joint_round, seeds):
         assert_agreement(*one)
 
 

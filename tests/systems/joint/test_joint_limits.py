@@ -131,7 +131,7 @@ def test_what_is_left_is_that_beside_groups():
     assert limits.beside({}).left.tolist() == [16.0, 100.0]
 
 
-@pytest.mark.parametrize("jobs", [80, 300])
+@pytest.mark.parametrize("jobs", [80, pytest.param(300, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("policy", ["joint-s", "joint-l"])
 @pytest.mark.parametrize(("cpus", "memory"), [(16.0, None), (32.0, None), (None, 64.0), (24.0, 128.0)])
 def test_sharing_is_not_paid_for_with_cpus_that_others_need(jobs, policy, cpus, memory):

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from joint_rounds import SPECS, joint_round
 from msgspec.structs import replace
+from seeds import seed_by_seed
 
 from muri_opt import (
     Cluster,
@@ -153,7 +154,7 @@ def test_jobs_of_every_kind_mix_in_one_round():
         assert (one.plan is not None) == (one.jobs == ("plans",))
 
 
-@pytest.mark.parametrize("seed", range(60))
+@seed_by_seed(24, 60)
 def test_decisions_keep_every_rule_and_are_worth_no_less_than_going_on(seed):
     round_, policy = joint_round(seed, most_jobs=9), policy_from(SPECS[seed % len(SPECS)])
     decision = policy.decide(round_, 0)

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from by_policy import formulation_of
 from joint_rounds import SPECS, joint_round, mixed_joint_round
+from seeds import chunk_by_chunk
 
 from muri_opt import Cluster, InputError, Job, Limits, Node, RefusalError, Round, policy_from, read_round, solve_round
 from muri_opt.solve.exact import optimise, relax
@@ -23,9 +24,9 @@ def optimum_of(round_, policy):
     return found
 
 
-@pytest.mark.parametrize("first", range(0, 160, 20))
-def test_program_and_enumeration_agree_and_nothing_beats_them(first):
-    for seed in range(first, first + 20):
+@chunk_by_chunk(80, 160, 20)
+def test_program_and_enumeration_agree_and_nothing_beats_them(seeds):
+    for seed in seeds:
         round_, policy = joint_round(seed), policy_from(SPECS[seed % len(SPECS)])
         chapter, program = chapter_of(round_, policy.rules), formulation_of(policy)
         best = optimum_of(round_, policy)

@@ -9,6 +9,7 @@ import pytest
 from bound_joint_rounds import TENANTS, offers_of, with_cpus, with_tenants
 from joint_rounds import large_joint_round
 from msgspec.structs import replace
+from seeds import some_then_all
 
 from muri_opt import Limits, Round, Tenant, policy_from
 from muri_opt.rounds import Budget
@@ -85,8 +86,9 @@ def test_prices_that_jobs_alone_tell_let_them_ask_for_what_there_is() -> None:
 @pytest.mark.parametrize("jobs", [90, JOBS])
 @pytest.mark.parametrize("part", [0.05, pytest.param(0.12, marks=pytest.mark.slow), 0.35])
 @pytest.mark.parametrize("nested", [False, True])
-def test_to_allow_sharing_costs_nothing_where_quotas_bind(jobs: int, part: float, nested: bool) -> None:
-    for seed in range(2):
+@some_then_all(1, 3)
+def test_to_allow_sharing_costs_nothing_where_quotas_bind(seeds: range, jobs: int, part: float, nested: bool) -> None:
+    for seed in seeds:
         round_ = with_tenants(large_joint_round(seed, jobs=jobs, nodes=jobs * NODES // JOBS), seed, part)
         round_ = below_parents(round_, part * jobs / JOBS) if nested else round_
         one, values = policy_from("joint-s"), []

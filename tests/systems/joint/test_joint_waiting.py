@@ -1,8 +1,8 @@
 """Why jobs of a joint round wait, told for all at once, against asking of each by itself."""
 
-import pytest
 from bound_joint_rounds import with_all
 from joint_rounds import large_joint_round
+from seeds import seed_by_seed
 
 from muri_opt import Cluster, Job, Node, Plan, Round, Tenant, policy_from, solve_round
 from muri_opt.systems.capacity.binding_rules import BindingRules
@@ -12,9 +12,9 @@ from muri_opt.systems.capacity.holders import Holders
 from muri_opt.systems.joint import decision as of_groups
 
 
-@pytest.mark.parametrize("seed", range(12))
+@seed_by_seed(8, 16)
 def test_all_at_once_are_told_what_each_is_told(seed, monkeypatch):
-    round_ = with_all(large_joint_round(seed, jobs=120, nodes=6), seed, 1 + seed % 3)
+    round_ = with_all(large_joint_round(seed, jobs=70, nodes=4), seed, 1 + seed % 3)
     told, real = [], of_groups.group_decision
 
     def seen(given, groups, *, of, left, **more):

@@ -10,6 +10,7 @@ from math import floor
 import pytest
 from by_policy import broken_rules, decision_value, formulation_of, settings_of
 from plain_groups import Plain
+from seeds import some_then_all
 from shared_rounds import best_grouping, random_round, sharer, sharing_round
 
 from muri_opt import Job, Limits, Node, Round, Tenant, policy_from, solve_round
@@ -81,11 +82,12 @@ CASES = [
 
 
 @pytest.mark.parametrize(("settings", "first"), CASES)
-def test_the_optimum_is_that_of_every_grouping_and_its_prices_bound_it(settings: str, first: int) -> None:
+@some_then_all(10, 50)
+def test_the_optimum_is_that_of_every_grouping_and_its_prices_bound_it(seeds: range, settings: str, first: int) -> None:
     spec = f"muri-s:{settings}"
     program, rules = formulation_of(policy_from(spec)), spec
     chosen = dict(pair.split("=") for pair in settings.split(","))
-    for seed in range(first, first + 25):
+    for seed in (first + place for place in seeds):
         round_ = timed_round(seed)
         worth = Worth(round_, chosen.get("objective", "efficiency"), worst="ordering" in chosen)
         best = best_grouping(round_, worth, min(4, len(round_.resources)), mixed="sizes" in chosen)

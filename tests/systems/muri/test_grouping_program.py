@@ -59,7 +59,7 @@ def heuristic_value(round_: Round, spec: str) -> int:
     return value
 
 
-@some_then_all(50, 250)
+@some_then_all(25, 250)
 def test_the_optimum_is_that_of_every_grouping(seeds: range) -> None:
     for seed in seeds:
         round_ = random_round(seed)
@@ -68,7 +68,7 @@ def test_the_optimum_is_that_of_every_grouping(seeds: range) -> None:
         assert heuristic_value(round_, "muri-s") <= best
 
 
-@some_then_all(15, 60)
+@some_then_all(8, 60)
 def test_the_optimum_of_the_authors_rules_is_that_of_every_grouping(seeds: range) -> None:
     for seed in seeds:
         round_ = random_round(seed, resources=3)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from by_policy import decision_value, formulation_of, settings_of
+from seeds import some_then_all
 from shared_rounds import best_grouping, cyclic_ppm, random_round, sharer, sharing_round
 
 from muri_opt import Limits, Proof, Round, policy_from, solve_round, verify
@@ -39,13 +40,14 @@ def linear_only(monkeypatch: pytest.MonkeyPatch, round_: Round, spec: str) -> Li
     ("jobs", "gpus", "each", "types"),
     [(9, 3, 1, None), (15, 8, 1, None), (21, 40, 2, None), (21, 22, 2, None), (31, 12, 1, 5)],
 )
+@some_then_all(3, 12)
 def test_pairs_of_one_size_are_proved_to_be_best(
-    monkeypatch: pytest.MonkeyPatch, objective: str, jobs: int, gpus: int, each: int, types: int | None
+    monkeypatch: pytest.MonkeyPatch, seeds: range, objective: str, jobs: int, gpus: int, each: int, types: int | None
 ) -> None:
     """The optimum is that of the exact program; linear prices alone often prove less."""
     spec = f"{PAIRS},objective={objective}"
     formulation, rules = formulation_of(policy_from(spec)), settings_of(spec)
-    for seed in range(6):
+    for seed in seeds:
         round_ = equal_gpus(jobs, gpus, seed, each, types)
         duals = relax(round_, formulation, None)
         assert isinstance(duals, MatchingDuals)

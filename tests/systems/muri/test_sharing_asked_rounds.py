@@ -16,7 +16,7 @@ from muri_opt.rounds import Reason
 from muri_opt.solve.exact import optimise, relax
 from muri_opt.systems.capacity.node_sets import ASKED
 
-SEEDS = 11
+SEEDS = 6
 FOREVER = Limits(seconds=None)
 
 

@@ -12,7 +12,7 @@ from muri_opt.modelling import combined_value, evaluate
 from muri_opt.rounds import after, changed
 from muri_opt.solve.solvers import backend_named, solve_stages
 
-SEEDS, ALL_SEEDS = 12, 150
+SEEDS, ALL_SEEDS = 8, 150
 STEPS = 500_000
 
 

@@ -9,6 +9,7 @@ from by_policy import formulation_of, settings_of
 from handmade import gang, round_of
 from hypothesis import given, settings, strategies as st
 from placement_cases import EveryPlacement, random_lent_round, random_placement_round
+from seeds import some_then_all
 
 from muri_opt import Decision, Job, Limits, Node, RefusalError, Round, Tenant, policy_from, solve_round
 from muri_opt.modelling import Model, evaluate
@@ -210,9 +211,10 @@ def test_prices_from_the_relaxation_bound_every_round_and_prove_many() -> None:
     assert proved >= 9  # 28 of the first 60 were, when this was written
 
 
-def test_borrowers_that_start_again_are_part_of_the_optimum_and_stay_there() -> None:
+@some_then_all(15, 60)
+def test_borrowers_that_start_again_are_part_of_the_optimum_and_stay_there(seeds: range) -> None:
     restarted = 0
-    for seed in range(40):
+    for seed in seeds:
         round_, spec = random_lent_round(seed)
         before = {job.id: job.placement for job in round_.jobs if job.state == "running"}
         for method in ("heuristic", "exact@highs"):
@@ -224,7 +226,7 @@ def test_borrowers_that_start_again_are_part_of_the_optimum_and_stay_there() -> 
                 again = solve_round(after(round_, result.decision), spec, method).decision
                 assert {a.jobs[0]: dict(a.gpus) for a in again.assignments} == places
         assert result.value == result.bound == EveryPlacement(round_, spec).best()
-    assert restarted >= 8
+    assert 5 * restarted >= len(seeds)
 
 
 @given(

@@ -7,6 +7,7 @@ from functools import cache
 
 import pytest
 from planning_rounds import EveryChoice, plan_round, planned, random_plan_round, rules_for
+from seeds import some_then_all
 
 from muri_opt import Guarantee, Limits, Node, Plan, Round, Tenant
 from muri_opt.rounds import LinearDuals
@@ -53,16 +54,17 @@ def _most(jobs: list[list[tuple]], room: tuple[int, int, int]) -> Fraction:
     return most(0, room)
 
 
-def test_both_kinds_of_multipliers_bound_the_optimum() -> None:
+@some_then_all(40, 112)
+def test_both_kinds_of_multipliers_bound_the_optimum(seeds: range) -> None:
     reached = [0, 0]
-    for seed in range(112):
+    for seed in seeds:
         round_, rules = random_plan_round(seed), rules_for(seed)
         program, best = PlanningFormulation(rules=rules), EveryChoice(round_, rules).best()
         for at, duals in enumerate((relax(round_, program, None), program.quick_duals(round_))):
             bound = plain_bound(round_, rules, duals)
             assert bound >= best, seed
             reached[at] += bound == best
-    assert min(reached) > 40
+    assert 3 * min(reached) > len(seeds)
 
 
 def test_quick_multipliers_are_worth_as_much_as_the_prices_they_come_from() -> None:

@@ -8,6 +8,7 @@ from contextlib import suppress
 import pytest
 from joint_rounds import joint_round, large_joint_round, mixed_joint_round
 from msgspec.structs import replace
+from seeds import some_then_all
 
 from muri_opt import Cluster, InputError, Job, Node, Plan, Round, policy_from
 from muri_opt.verify.afs.curve import Curve
@@ -24,9 +25,9 @@ from muri_opt.verify.settings import chosen
 SPECS = ("joint-s", "joint-l:group=4,slowdown=muri", "joint-s:sharing=stretch", "joint-s:shares=powers")
 
 
-def workers_and_decisions(spec):
+def workers_and_decisions(spec, seeds):
     policy = policy_from(spec)
-    for seed in range(12):
+    for seed in seeds:
         rounds = [joint_round(seed, most_jobs=9), large_joint_round(seed, jobs=40, nodes=3)]
         with suppress(InputError):  # a running job makes it impossible
             rounds.append(mixed_joint_round(seed))
@@ -36,9 +37,10 @@ def workers_and_decisions(spec):
 
 
 @pytest.mark.parametrize("spec", SPECS)
-def test_groups_take_as_long_as_each_does_by_itself(spec):
+@some_then_all(5, 12)
+def test_groups_take_as_long_as_each_does_by_itself(seeds, spec):
     seen = 0
-    for workers, decision in workers_and_decisions(spec):
+    for workers, decision in workers_and_decisions(spec, seeds):
         index = workers.round_.job_index
         turned = tuple(replace(one, order=one.order[::-1]) for one in decision.assignments)
         for orders in (decision, replace(decision, assignments=turned)):

@@ -10,6 +10,7 @@ from asked_groupings import AskedGroupings, Split
 from by_policy import broken_rules, chapter_of, decision_value, under, wrong_reasons
 from msgspec.structs import replace
 from plain_groups import OBJECTIVES, Plain
+from seeds import some_then_all
 from shared_rounds import sharer
 from sharing_asked_rounds import GROUPS, asked_sharing_round
 
@@ -161,8 +162,9 @@ def every_decision(plain: Plain) -> Iterator[list[tuple[tuple[Job, ...], Split]]
 
 
 @pytest.mark.parametrize("group", GROUPS)
-def test_the_rules_allow_what_the_definitions_allow_and_nothing_else(group: str) -> None:
-    for seed in range(9):
+@some_then_all(4, 18)
+def test_the_rules_allow_what_the_definitions_allow_and_nothing_else(seeds: range, group: str) -> None:
+    for seed in seeds:
         round_ = asked_sharing_round(seed, group, most_jobs=3)
         plain = Plain(round_=round_, mixed=bool(seed % 2))
         nodes = [node.id for node in round_.cluster.nodes]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from msgspec.structs import replace
+from seeds import some_then_all
 
 from muri_opt import Limits, policy_from, solve_round, verify
 from muri_opt.rounds.generate.families import generate
@@ -32,8 +33,9 @@ def counted(spec: str, jobs: int, nodes: int, seed: int) -> tuple[int, int | Non
 
 
 @pytest.mark.parametrize("spec", SPECS)
-def test_no_decision_is_worth_more(spec: str) -> None:
-    for seed in range(2):
+@some_then_all(1, 6)
+def test_no_decision_is_worth_more(seeds: range, spec: str) -> None:
+    for seed in seeds:
         value, bound = counted(spec, jobs=9, nodes=1 + seed % 2, seed=seed)
         assert bound is not None
         assert value <= bound
