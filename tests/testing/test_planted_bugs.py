@@ -61,7 +61,7 @@ def test_many_rounds_find_the_bugs_that_show_in_one_or_in_many(allocator, words)
 
 
 def drive(policy, examples):
-    machine = allocator_machine(published(policy), policy=policy)
+    machine = allocator_machine(published(policy), policy=policy, seconds=None)
     run_state_machine_as_test(machine, settings=settings(QUICK, max_examples=examples))
     assert machine.TestCase is not None
 

@@ -1,4 +1,7 @@
-"""The published policies keep, by their own rules and value, exactly what they promise; the documentation says so."""
+"""The published policies keep, by their own rules and value, exactly what they promise; the documentation says so.
+
+No time is measured: the first decision of some of them loads what it needs, which takes seconds where much else runs.
+"""
 
 import json
 import re
@@ -74,6 +77,7 @@ def test_a_policy_keeps_what_is_promised(policy):
         strategy=family_rounds(family_of(policy)),
         max_examples=some_of(6, 40),
         seed=7,
+        seconds=None,
         require_exercised=False,
     )
     assert set(report.kept) == {one.name for one in promised(policy) if not one.fields}
@@ -82,7 +86,9 @@ def test_a_policy_keeps_what_is_promised(policy):
 
 @pytest.mark.parametrize("policy", POLICIES)
 def test_a_policy_is_safe_where_cpus_and_memory_bind_too(policy):
-    report = check_allocator(published(policy), policy=policy, max_examples=some_of(10, 60), require_exercised=False)
+    report = check_allocator(
+        published(policy), policy=policy, max_examples=some_of(10, 60), seconds=None, require_exercised=False
+    )
     asked = POLICIES[policy].honours - INFORMATION
     assert report.kept == tuple(one.name for one in SAFETY if one.speaks_of(asked))
 
@@ -95,9 +101,10 @@ def test_there_is_a_round_for_all_that_is_not_promised():
 @pytest.mark.parametrize("one", UNPROMISED, ids=lambda one: f"{one['policy']} {one['invariant']}")
 def test_what_is_not_promised_breaks(one):
     round_ = parse_round(json.dumps(one["round"]).encode())
-    broken = INVARIANTS[one["invariant"]].under(one["policy"]).check(published(one["policy"]), round_)
+    allocator = published(one["policy"])
+    broken = INVARIANTS[one["invariant"]].under(one["policy"]).check(allocator, round_, seconds=None)
     assert broken.detail == one["detail"]
-    assert all(kept.under(one["policy"]).check(published(one["policy"]), round_) is None for kept in SAFETY)
+    assert all(kept.under(one["policy"]).check(allocator, round_, seconds=None) is None for kept in SAFETY)
 
 
 def test_an_unknown_policy_promises_nothing():
@@ -113,6 +120,6 @@ def test_the_exact_method_is_at_the_optimum(policy):
         [*SAFETY, near],
         policy=policy,
         max_examples=6,
-        seconds=60.0,
+        seconds=None,
         require_exercised=False,
     ).ok
