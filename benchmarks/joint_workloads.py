@@ -3,8 +3,8 @@
 Six loads from 0.5 to 3 with five seeds each: 60 jobs of 1 to 8 GPUs on 4 nodes of 8 GPUs. A load of 1 asks for as many
 GPU seconds as the cluster has until the last job is submitted. Jobs are of 12 models drawn with the workload, each with
 stages, a curve and the plans that say the same as the curve; every policy is given what it decides by. Lengths are
-log-normal with a median of half an hour (``--length``), a restart takes 30 s. All by the algorithms of the policies, on
-real nodes, every decision verified.
+log-normal with a median of half an hour (``--length``), a restart takes 30 s (``--restart``). All by the algorithms of
+the policies, on real nodes, every decision verified.
 
 A run is a line of a CSV file, written when it is done: the command can be stopped and given again. Figures are means of
 logarithms over workloads, as ratios to ``joint-s`` on the same workload. The 95 % intervals, of Student's t, are over
@@ -81,7 +81,7 @@ def all_runs(loads: Sequence[float], seeds: int, policies: Iterable[str]) -> lis
 
 
 @lru_cache(maxsize=2)
-def workload(load: float, seed: int, jobs: int = JOBS, median: float = LENGTH) -> Workload:
+def workload(load: float, seed: int, jobs: int = JOBS, median: float = LENGTH, restart: float = RESTART) -> Workload:
     """Return the jobs of a seed at a load; the jobs of a seed are the same at all loads, only closer to each other.
 
     Their lengths have such a ``median``, and are between a thirtieth and 96 times as long.
@@ -100,7 +100,7 @@ def workload(load: float, seed: int, jobs: int = JOBS, median: float = LENGTH) -
                 gpus=gpus,
                 iteration_seconds=seconds,
                 remaining_iterations=max(1, round(length / seconds)),
-                restart_seconds=RESTART,
+                restart_seconds=restart,
                 stage_seconds=stages,
                 scaling=curve,
                 plan=f"dp{gpus}",
@@ -144,11 +144,11 @@ def given(work: Workload, fields: Iterable[str]) -> Workload:
     return Workload(name=work.name, jobs=jobs, resources=work.resources)
 
 
-def run_one(run: Run, jobs: int, length: float) -> dict[str, str | int | float]:
-    """Return the line of one replay of so many jobs of such a median length."""
+def run_one(run: Run, jobs: int, length: float, restart: float) -> dict[str, str | int | float]:
+    """Return the line of one replay of so many jobs of such a median length, with restarts of so many seconds."""
     cluster = Cluster(nodes=tuple(Node(id=f"n{number}", gpus=EACH) for number in range(NODES)))
     began = time.process_time()
-    work = given(workload(run.load, run.seed, jobs, length), FIELDS[run.policy])
+    work = given(workload(run.load, run.seed, jobs, length, restart), FIELDS[run.policy])
     found = summary(replay(work, cluster, run.policy))
     figures = found.mean, found.p50, found.p99, found.makespan, found.restarts, found.rounds
     values = (run.load, run.seed, run.policy, *figures, round(time.process_time() - began, 3))
@@ -164,7 +164,7 @@ def read(path: Path) -> dict[Run, dict[str, str]]:
     return {Run(float(row["load"]), int(row["seed"]), row["policy"]): row for row in rows}
 
 
-def run_all(runs: Sequence[Run], path: Path, jobs: int, length: float) -> None:
+def run_all(runs: Sequence[Run], path: Path, jobs: int, length: float, restart: float) -> None:
     """Do the runs that the file does not have, each written when it is done."""
     there = read(path)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -175,7 +175,7 @@ def run_all(runs: Sequence[Run], path: Path, jobs: int, length: float) -> None:
         for number, run in enumerate(runs):
             if run not in there:
                 file.flush()
-                writer.writerow(run_one(run, jobs, length))
+                writer.writerow(run_one(run, jobs, length, restart))
                 print(f"{number + 1} of {len(runs)}: {run}", file=sys.stderr, flush=True)
 
 
@@ -235,10 +235,11 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument(
         "--length", type=float, default=LENGTH, metavar="S", help="the median length; each has its file"
     )
+    parser.add_argument("--restart", type=float, default=RESTART, metavar="S", help="what one takes; each has its file")
     parser.add_argument("--policies", nargs="+", default=list(FIELDS), choices=FIELDS, metavar="P")
     asked = parser.parse_args(arguments)
     runs = all_runs(asked.loads, asked.seeds, asked.policies)
-    run_all(runs, asked.file, asked.jobs, asked.length)
+    run_all(runs, asked.file, asked.jobs, asked.length, asked.restart)
     rows = read(asked.file)
     print("\n".join(tables({run: rows[run] for run in runs}, asked.loads)))
 
