@@ -54,7 +54,8 @@ func TestEventsNeedNoPlaceForTheirAnswer(t *testing.T) {
 	if err := client.Ask(ctx, "session/open", session, nil); err != nil {
 		t.Fatal(err)
 	}
-	jobs := map[string]any{"session": "go", "jobs": []any{map[string]any{"id": "a", "gpus": 1}}}
+	job := map[string]any{"id": "a", "gpus": 1, "submitted": 0}
+	jobs := map[string]any{"session": "go", "jobs": []any{job}}
 	if err := client.Ask(ctx, "session/submit", jobs, nil); err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from muri_opt.rounds.borrowing import Borrowing
 from muri_opt.rounds.cluster import Cluster
 from muri_opt.rounds.job import Job
+from muri_opt.rounds.memoise import last_recalled
 from muri_opt.rounds.quantities import MIB_PER_GIB, MILLI_PER_CPU, mebibytes, milli_cpus
 from muri_opt.rounds.tenant_tree import lines_above
 
@@ -47,18 +48,19 @@ class Amounts:
     @classmethod
     def of(cls, cluster: Cluster, jobs: tuple[Job, ...]) -> Amounts:
         """Return the arrays of a cluster and its jobs."""
-        nodes, lines = cluster.nodes, lines_above(cluster.tenants)
+        lines = lines_above(cluster.tenants)
         place = {tenant.id: position for position, tenant in enumerate(cluster.tenants)}
         asks = np.array([*map(_asked, jobs)], dtype=np.float64).reshape(-1, 3)  # not a number where it is not said
         g = asks[:, 0].astype(np.int64)
         c, m = (_with_each_gpu(of_all, g) for of_all in (asks[:, 1] * MILLI_PER_CPU, asks[:, 2] * MIB_PER_GIB))
+        gpus, cpus, memory = (amount.copy() for amount in _of_nodes(cluster))
         return cls(
             g=g,
             c=c,
             m=m,
-            G=_ints(node.gpus for node in nodes),
-            C=_ints(UNLIMITED if node.cpus is None else milli_cpus(node.cpus) for node in nodes),
-            M=_ints(UNLIMITED if node.memory_gib is None else mebibytes(node.memory_gib) for node in nodes),
+            G=gpus,
+            C=cpus,
+            M=memory,
             tenant=_ints(-1 if job.tenant is None else place.get(job.tenant, -1) for job in jobs),
             U=_ints(
                 UNLIMITED if t.quota_gpus is None else t.quota_gpus + (t.borrow_gpus or 0) for t in cluster.tenants
@@ -140,6 +142,17 @@ def _with_each_gpu(of_all: NDArray[np.float64], gpus: Ints) -> Ints:
     """Return the milli-CPUs or MiB that go with each GPU of a job, in whole ones: what all of them need, divided."""
     total = np.rint(np.nan_to_num(of_all)).astype(np.int64)
     return np.where(gpus > 0, -(-total // np.maximum(gpus, 1)), total)
+
+
+@last_recalled
+def _of_nodes(cluster: Cluster) -> tuple[Ints, Ints, Ints]:
+    """Return the GPUs, milli-CPUs and MiB of each node: a session keeps its cluster from round to round."""
+    nodes = cluster.nodes
+    return (
+        _ints(node.gpus for node in nodes),
+        _ints(UNLIMITED if node.cpus is None else milli_cpus(node.cpus) for node in nodes),
+        _ints(UNLIMITED if node.memory_gib is None else mebibytes(node.memory_gib) for node in nodes),
+    )
 
 
 def _ints(values: Iterable[int]) -> Ints:

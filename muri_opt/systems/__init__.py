@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from muri_opt.rounds.lazy import names_on_demand
 
 if TYPE_CHECKING:
-    from muri_opt.systems.admission import admit as admit, honouring as honouring
+    from muri_opt.systems.admission import admit as admit, admit_job as admit_job, honouring as honouring
     from muri_opt.systems.history import JobHistory as JobHistory
     from muri_opt.systems.naming import (
         PLAIN_RULES as PLAIN_RULES,
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 __all__, __getattr__, __dir__ = names_on_demand(
     __name__,
     {
-        "muri_opt.systems.admission": ("admit", "honouring"),
+        "muri_opt.systems.admission": ("admit", "admit_job", "honouring"),
         "muri_opt.systems.history": ("JobHistory",),
         "muri_opt.systems.naming": ("Decide", "FunctionPolicy", "Named", "PLAIN_RULES", "policy_from"),
         "muri_opt.systems.policy": ("Policy", "Rules", "Span"),

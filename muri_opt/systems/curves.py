@@ -106,15 +106,7 @@ def _curves(jobs: tuple[Job, ...], most_gpus: int) -> Curves:
     rows, units = list[Ints](), list[int]()
     _KNOWN.expect(len(jobs))
     for position, job in enumerate(jobs):
-        scale = job.iteration_seconds, job.gpus
-        known = _KNOWN.get(job.scaling, scale)
-        if known is None:
-            try:
-                table, row = _known_table(tuple((job.scaling or {}).items()))
-                known = row, iteration_unit(job.gpus, job.iteration_seconds, table)
-            except InputError as error:
-                raise error.inside(f"jobs[{position}] ({job.id!r})") from None
-            _KNOWN.put(job.scaling, scale, known)
+        known = _known_curve(job, position)
         rows.append(known[0])
         units.append(known[1])
     cap = np.array([min(len(row) - 1, most_gpus) for row in rows], dtype=np.int64)
@@ -123,6 +115,26 @@ def _curves(jobs: tuple[Job, ...], most_gpus: int) -> Curves:
     if rows:
         speed[np.arange(width) <= cap[:, None]] = np.concatenate([row[: most_gpus + 1] for row in rows])
     return Curves(speed=speed, cap=cap, unit=tuple(units))
+
+
+def check_curves(jobs: Sequence[Job]) -> None:
+    """Refuse the first job that has no curve."""
+    for position, job in enumerate(jobs):
+        _known_curve(job, position)
+
+
+def _known_curve(job: Job, position: int) -> tuple[Ints, int]:
+    """Return the speeds of a job and the time of an iteration, or refuse it by its place."""
+    scale = job.iteration_seconds, job.gpus
+    known = _KNOWN.get(job.scaling, scale)
+    if known is None:
+        try:
+            table, row = _known_table(tuple((job.scaling or {}).items()))
+            known = row, iteration_unit(job.gpus, job.iteration_seconds, table)
+        except InputError as error:
+            raise error.inside(f"jobs[{position}] ({job.id!r})") from None
+        _KNOWN.put(job.scaling, scale, known)
+    return known
 
 
 @lru_cache(maxsize=3 << 12)  # the jobs of a large round; more would only keep those that have ended

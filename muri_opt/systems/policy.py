@@ -142,6 +142,17 @@ class Policy(ABC):
     def check(self, round_: Round) -> None:  # noqa: B027 - a policy that refuses nothing need not say so
         """Refuse a round that neither the algorithm nor the exact program of the policy can decide."""
 
+    def check_alone(self, alone: Round) -> None:
+        """Refuse a round of one job for what lies in that job, whatever other jobs there are and wherever it runs.
+
+        A session asks it before it takes a job: one that was taken and that no round can be decided with would be in
+        the way of all others. By default a job is refused that does not say what the policy ``needs``.
+        """
+        for job in alone.jobs:
+            lacking = next((field for field in self.needs if getattr(job, field) is None), None)
+            if lacking is not None:
+                raise InputError(f"jobs[0] ({job.id!r}).{lacking}", "nothing", f"a value: {self.spec!r} needs it")
+
     @abstractmethod
     def decide(self, round_: Round, seed: int) -> Decision:
         """Return the decision of the published algorithm; ``seed`` decides what the algorithm leaves to chance."""

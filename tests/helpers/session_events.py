@@ -21,7 +21,8 @@ CLUSTER = Cluster(
 
 
 def a_job(name: str, gpus: int = 2) -> Job:
-    return Job(id=name, gpus=gpus, tenant="vision", iteration_seconds=1.0, remaining_iterations=60, restart_seconds=5.0)
+    work: dict[str, Any] = {"iteration_seconds": 1.0, "remaining_iterations": 60, "restart_seconds": 5.0}
+    return Job(id=name, gpus=gpus, tenant="vision", submitted=0.0, **work)
 
 
 def known(session: Session) -> tuple[object, ...]:

@@ -82,6 +82,7 @@ class RoundScheduler:
             resources=workload.resources,
             name=workload.name,
             round_format=ROUND_FORMATS[0],
+            any_job=True,  # what a policy refuses may be counted, and the round that shows it saved
         )
 
     def decide(self, live: Live) -> Allocation:

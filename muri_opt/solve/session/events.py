@@ -6,41 +6,28 @@ An event that is refused changes nothing. Each one is a line of the journal.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from copy import copy
 from dataclasses import replace as with_fields
-from typing import Final, Protocol
+from typing import Final
 
-import msgspec
 from msgspec.structs import force_setattr, replace
 
 from muri_opt.errors import InputError
-from muri_opt.rounds import Cluster, Decision, Job, Node, Together
+from muri_opt.rounds import Cluster, Decision, Job, Together
 from muri_opt.rounds.error_text import listed, shown
 from muri_opt.rounds.field_checks import check_kind
 from muri_opt.rounds.round import ROUND_FORMATS, Format
-from muri_opt.solve.session.progress_columns import check_names, with_columns
-from muri_opt.solve.session.state import COUNTED, Pending, State, counted, stopped
+from muri_opt.solve.session.event import Line, Told
+from muri_opt.solve.session.node_events import NodeAdded, NodeDrained, NodeRemoved
+from muri_opt.solve.session.progress_columns import check_names, harder_rows, with_columns
+from muri_opt.solve.session.state import COUNTED, Pending, State, counted, without_past
 
 _IN_ROUND: Final = re.compile(r"jobs\[\d+\]")
 """Begins a field that names a job by its place in a round."""
 
 
-class Event(Protocol):
-    """Something that happened."""
-
-    def check(self, state: State) -> None:
-        """Refuse what cannot have happened."""
-
-    def apply(self, state: State) -> None:
-        """Change the state; ``check`` has passed."""
-
-
-class _Line(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="event"):
-    """An event as a line of the journal, which says by its tag what happened."""
-
-
-class Submitted(_Line, frozen=True, tag="submit"):
+class Submitted(Line, frozen=True, tag="submit"):
     """A job came."""
 
     job: Job
@@ -56,12 +43,16 @@ class Submitted(_Line, frozen=True, tag="submit"):
         else:
             state.round_of((self.job,), state.now, _levels_and_tenants(state.cluster))
 
+    def jobs_told(self, state: State) -> Iterable[Told]:
+        """Return the job, for which no time has passed."""
+        return [Told(f"jobs[0] ({shown(self.job.id)})", None, without_past(self.job))]
+
     def apply(self, state: State) -> None:
         """Add the job after all others."""
         state.put([counted(self.job)])
 
 
-class AllSubmitted(_Line, frozen=True, tag="submit-all"):
+class AllSubmitted(Line, frozen=True, tag="submit-all"):
     """Several jobs came, all of them or none."""
 
     jobs: tuple[Job, ...]
@@ -77,12 +68,17 @@ class AllSubmitted(_Line, frozen=True, tag="submit-all"):
                 raise _of_job(error, place) from None
             then.jobs[job.id] = job
 
+    def jobs_told(self, state: State) -> Iterable[Told]:
+        """Return the jobs, for which no time has passed."""
+        every = enumerate(self.jobs)
+        return [Told(f"jobs[{place}] ({shown(job.id)})", None, without_past(job)) for place, job in every]
+
     def apply(self, state: State) -> None:
         """Add the jobs after all others."""
         state.put(map(counted, self.jobs))
 
 
-class Progressed(_Line, frozen=True, tag="progress"):
+class Progressed(Line, frozen=True, tag="progress"):
     """A job has done some of its work, or it is known better how long it is."""
 
     job: str
@@ -94,17 +90,24 @@ class Progressed(_Line, frozen=True, tag="progress"):
         check_names(self.fields)
         replace(job, **self.fields)
 
+    def jobs_told(self, state: State) -> Iterable[Told]:
+        """Return the job with what is told."""
+        return [_told(state.jobs[self.job], self._after(state))]
+
     def apply(self, state: State) -> None:
         """Take over what is told."""
         state.told[self.job] = state.told.get(self.job, frozenset()) | (COUNTED & self.fields.keys())
+        state.put([self._after(state)])
+
+    def _after(self, state: State) -> Job:
         before = state.jobs[self.job]
         checked, after = replace(before, **self.fields), copy(before)
         for field in self.fields:  # all else stays the same objects, by which much is known of its tables and plans
             force_setattr(after, field, getattr(checked, field))
-        state.put([after])
+        return after
 
 
-class AllProgressed(_Line, frozen=True, tag="progress-all"):
+class AllProgressed(Line, frozen=True, tag="progress-all"):
     """What is known of many jobs at once: a column for each field, an entry for each job."""
 
     jobs: tuple[str, ...]
@@ -116,6 +119,16 @@ class AllProgressed(_Line, frozen=True, tag="progress-all"):
             for place, name in enumerate(self.jobs):
                 state.job(name, f"jobs[{place}]")
 
+    def jobs_told(self, state: State) -> Iterable[Told]:
+        """Return the jobs with more left to do, or longer to do it, than was known; less of both is in nobody's way."""
+        jobs = [state.jobs[name] for name in self.jobs]
+        rows = harder_rows(jobs, self.columns)
+        if not rows:
+            return ()
+        columns = {field: tuple(values[row] for row in rows) for field, values in self.columns.items()}
+        some = [jobs[row] for row in rows]
+        return map(_told, some, with_columns(some, columns))
+
     def apply(self, state: State) -> None:
         """Take over what is told."""
         fields = COUNTED & self.columns.keys()
@@ -125,7 +138,7 @@ class AllProgressed(_Line, frozen=True, tag="progress-all"):
         state.put(with_columns([state.jobs[name] for name in self.jobs], self.columns))
 
 
-class Finished(_Line, frozen=True, tag="finished"):
+class Finished(Line, frozen=True, tag="finished"):
     """A running job has ended."""
 
     job: str
@@ -139,7 +152,7 @@ class Finished(_Line, frozen=True, tag="finished"):
         state.drop(self.job)
 
 
-class Failed(_Line, frozen=True, tag="failed"):
+class Failed(Line, frozen=True, tag="failed"):
     """A running job has died and waits to be started again."""
 
     job: str
@@ -153,7 +166,7 @@ class Failed(_Line, frozen=True, tag="failed"):
         state.let_die(self.job)
 
 
-class Cancelled(_Line, frozen=True, tag="cancel"):
+class Cancelled(Line, frozen=True, tag="cancel"):
     """A job is wanted no more, whether it runs or waits."""
 
     job: str
@@ -167,7 +180,7 @@ class Cancelled(_Line, frozen=True, tag="cancel"):
         state.drop(self.job)
 
 
-class PrioritySet(_Line, frozen=True, tag="priority"):
+class PrioritySet(Line, frozen=True, tag="priority"):
     """A job has another priority."""
 
     job: str
@@ -177,74 +190,17 @@ class PrioritySet(_Line, frozen=True, tag="priority"):
         """Refuse an unknown job and what is no priority."""
         replace(state.job(self.job), priority=self.priority)
 
+    def jobs_told(self, state: State) -> Iterable[Told]:
+        """Return the job with the priority."""
+        before = state.jobs[self.job]
+        return [_told(before, replace(before, priority=self.priority))]
+
     def apply(self, state: State) -> None:
         """Take over the priority."""
         state.put([replace(state.jobs[self.job], priority=self.priority)])
 
 
-class NodeAdded(_Line, frozen=True, tag="add-node"):
-    """A node came, or one that drained takes jobs again."""
-
-    node: Node
-
-    def check(self, state: State) -> None:
-        """Refuse a name that a node has already, but for one that drains and can hold what runs on it."""
-        check_kind("node", self.node, Node)
-        place = state.cluster.node_index.get(self.node.id)
-        if place is not None and state.cluster.nodes[place].state == "up":
-            allowed = "the name of no node of the cluster, or of one that drains"
-            raise InputError("node", f"{shown(self.node.id)} twice", allowed)
-        there = (job for job in state.jobs.values() if self.node.id in (job.placement or {}))
-        state.round_of(there, state.now, state.with_node(self.node))
-
-    def apply(self, state: State) -> None:
-        """Add the node after all others, or in its place."""
-        state.set_cluster(state.with_node(self.node))
-
-
-class NodeDrained(_Line, frozen=True, tag="drain-node"):
-    """A node takes nothing new; what runs on it goes on."""
-
-    node: str
-
-    def check(self, state: State) -> None:
-        """Refuse an unknown node."""
-        state.node(self.node)
-
-    def apply(self, state: State) -> None:
-        """Say so of the node."""
-        state.set_cluster(state.with_node(replace(state.node(self.node), state="drain")))
-
-
-class NodeRemoved(_Line, frozen=True, tag="remove-node"):
-    """A node is gone, and what ran on it waits again."""
-
-    node: str
-
-    def check(self, state: State) -> None:
-        """Refuse an unknown node, and the last one of a level that is one of several, or that jobs ask for."""
-        state.node(self.node)
-        jobs = {**state.jobs, **{job.id: job for job in self._lost(state)}}
-        state.round_of(jobs.values(), state.now, self._without(state))
-
-    def apply(self, state: State) -> None:
-        """Take the node out, and stop its jobs; what is being carried out needs it no more."""
-        lost = self._lost(state)
-        if state.pending is not None:
-            state.pending = state.pending.without_node(self.node)
-        state.put(lost)
-        state.set_cluster(self._without(state))
-
-    def _without(self, state: State) -> Cluster:
-        return replace(state.cluster, nodes=tuple(node for node in state.cluster.nodes if node.id != self.node))
-
-    def _lost(self, state: State) -> list[Job]:
-        """Return the jobs that were on the node, without it; one that waits had only been there before."""
-        there = (job for job in state.jobs.values() if self.node in (job.placement or {}))
-        return [stopped(job) if job.state == "running" else replace(job, placement=None) for job in there]
-
-
-class Decided(_Line, frozen=True, tag="decide"):
+class Decided(Line, frozen=True, tag="decide"):
     """A decision was made, of which there are the assignments; it is to be carried out.
 
     Jobs that are ``promoted`` begin anew: what they have had counts no more.
@@ -272,7 +228,7 @@ class Decided(_Line, frozen=True, tag="decide"):
         state.decide(self.now, self.number, self.decision, self.promoted)
 
 
-class Acknowledged(_Line, frozen=True, tag="acknowledge"):
+class Acknowledged(Line, frozen=True, tag="acknowledge"):
     """The last decision was carried out, but for jobs that failed to do as it says."""
 
     number: int
@@ -298,7 +254,7 @@ class Acknowledged(_Line, frozen=True, tag="acknowledge"):
         state.carry_out(self.failed)
 
 
-class Snapshot(_Line, frozen=True, kw_only=True, tag="snapshot"):
+class Snapshot(Line, frozen=True, kw_only=True, tag="snapshot"):
     """All that is known, in place of the events that led to it."""
 
     cluster: Cluster
@@ -365,6 +321,10 @@ def _check_running(state: State, name: str, otherwise: str) -> None:
         raise InputError(
             "job", f"{shown(name)}, which waits", f"a job that runs ({running or 'none does'}); {otherwise}"
         )
+
+
+def _told(before: Job, after: Job) -> Told:
+    return Told(f"job {shown(before.id)}", before, after)
 
 
 def _of_job(error: InputError, place: int) -> InputError:

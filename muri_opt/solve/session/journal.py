@@ -22,7 +22,8 @@ import numpy as np
 from muri_opt.errors import InputError
 from muri_opt.rounds.error_text import shown
 from muri_opt.rounds.limits import Limits
-from muri_opt.solve.session.events import AnyEvent, Event, Snapshot
+from muri_opt.solve.session.event import Event
+from muri_opt.solve.session.events import AnyEvent, Snapshot
 
 FORMAT: Final = "muri-opt/journal/1"
 _CHECK_BYTES: Final = 9

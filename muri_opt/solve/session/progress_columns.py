@@ -64,6 +64,20 @@ def with_columns(jobs: Sequence[Job], columns: Columns) -> list[Job]:
     return found
 
 
+def harder_rows(jobs: Sequence[Job], columns: Columns) -> list[int]:
+    """Return the places of jobs of which columns tell what a policy may refuse although it took the job as it was.
+
+    That is more iterations left or a longer one than was known, and one that takes no time.
+    """
+    found = set[int]()
+    for field in ("remaining_iterations", "iteration_seconds"):
+        for row, (job, value) in enumerate(zip(jobs, columns.get(field, ()), strict=False)):
+            before = getattr(job, field)
+            if before is None or value > before or value == 0 < before:
+                found.add(row)
+    return sorted(found)
+
+
 def _checked(field: str, jobs: Sequence[str], values: Iterable[float]) -> list[Any]:
     if not isinstance(values, Iterable):
         raise InputError(field, shown(values), f"a list with an entry for each of the {len(jobs)} jobs")

@@ -17,27 +17,25 @@ from muri_opt.rounds.field_checks import check_kind
 from muri_opt.rounds.round import DEFAULT_RESOURCES, ROUND_FORMATS, Format
 from muri_opt.solve.collector import collector_waits
 from muri_opt.solve.round import check_method, solve_round
+from muri_opt.solve.session.event import Event, Told
 from muri_opt.solve.session.events import (
     Acknowledged,
     AllProgressed,
     AllSubmitted,
     Cancelled,
     Decided,
-    Event,
     Failed,
     Finished,
-    NodeAdded,
-    NodeDrained,
-    NodeRemoved,
     PrioritySet,
     Progressed,
     Snapshot,
     Submitted,
 )
 from muri_opt.solve.session.journal import FORMAT, Header, Journal
+from muri_opt.solve.session.node_events import NodeAdded, NodeDrained, NodeRemoved
 from muri_opt.solve.session.progress_columns import checked_columns
 from muri_opt.solve.session.state import Ahead, State
-from muri_opt.systems import DEFAULT_POLICY, Named, policy_from
+from muri_opt.systems import DEFAULT_POLICY, Named, admit_job, policy_from
 
 MOST_GROWTH: Final = 8
 """A journal that is so many times as large as when it was begun is written anew."""
@@ -65,7 +63,8 @@ class Session:
     ``journal`` is a file to which every event is written before it is answered; :meth:`resume` goes on from it after a
     crash. Calls from several threads come one after another. ``resources``, ``together`` and ``name`` are those of the
     rounds, and ``round_format`` their format: in the first, gangs may mix GPU types. A step that is not acknowledged
-    changes nothing but the time: the next one takes its place.
+    changes nothing but the time: the next one takes its place. ``any_job`` takes jobs that the policy could decide no
+    round with, for decisions that are made elsewhere and adopted; else they are refused.
 
     >>> session = Session(Cluster(nodes=(Node(id="n0", gpus=4),)), policy="srtf")
     >>> session.submit(Job(id="a", gpus=2, iteration_seconds=1.0, remaining_iterations=60))
@@ -89,12 +88,13 @@ class Session:
         name: str = "",
         round_format: Format = ROUND_FORMATS[1],
         journal: str | os.PathLike[str] | Journal | None = None,
+        any_job: bool = False,
     ) -> None:
         self.policy, self.method, self.limits = policy_from(policy), method, limits or Limits()
         check_method(method)
         check_kind("limits", self.limits, Limits)
         self._state = State(cluster=cluster, resources=resources, together=together, name=name, format=round_format)
-        self._lock, self._closed = RLock(), False
+        self._lock, self._closed, self._any_job = RLock(), False, any_job
         self._state.round_()  # refuses what no round can hold
         if isinstance(journal, Journal):  # one that resume() has opened
             for event in journal.events:
@@ -282,11 +282,32 @@ class Session:
         with self._lock:
             self._check_open()
             event.check(self._state)
+            for told in () if self._any_job else event.jobs_told(self._state):
+                self._check_told(told)
             if self._journal is not None:
                 self._journal.append(event)
             event.apply(self._state)
             if self._journal is not None and self._journal.size > max(LEAST_SIZE, MOST_GROWTH * self._journal.start):
                 self._compact_if_possible(self._journal)
+
+    def _check_told(self, told: Told) -> None:
+        """Refuse a job that the policy could decide no round with; one that was there and is as bad goes on."""
+        try:
+            self._admit(told.after, told.where)
+        except InputError as error:
+            if told.before is None or self._is_admitted(told.before):
+                raise error from None
+
+    def _is_admitted(self, job: Job) -> bool:
+        try:
+            self._admit(job, "job")
+        except InputError:
+            return False
+        return True
+
+    def _admit(self, job: Job, where: str) -> None:
+        state = self._state
+        admit_job(self.policy, state.round_of((job,), state.now), state.fields_without_jobs(), where)
 
     def _check_open(self) -> None:
         if self._closed:

@@ -30,6 +30,7 @@ from muri_opt.rounds.quantities import (
 )
 from muri_opt.rounds.round import DEFAULT_RESOURCES, ROUND_FORMATS, Format
 from muri_opt.rounds.sharing_now import sharing_now
+from muri_opt.rounds.used_fields import fields_in
 from muri_opt.solve.session.passing_time import passing
 
 COUNTED: Final = frozenset({"executed_seconds", "attained_gpu_seconds", "waiting_seconds"})
@@ -122,6 +123,10 @@ class State:
             jobs=tuple(jobs),
             together=self.together,
         )
+
+    def fields_without_jobs(self) -> dict[str, str]:
+        """Return the fields of format 2 that a round uses whatever jobs there are."""
+        return fields_in(self.cluster, (), together=bool(self.together), two=self.format == ROUND_FORMATS[1])
 
     def job(self, name: object, field: str = "job") -> Job:
         """Return a job, or refuse a name that no job has; ``field`` is where it was found."""
@@ -271,6 +276,15 @@ def counted(job: Job) -> Job:
         attained_gpu_seconds=job.attained_gpu_seconds or 0.0,
         waiting_seconds=job.waiting_seconds if waited is None else waited,
     )
+
+
+def without_past(job: Job) -> Job:
+    """Return a job that has had nothing and has not waited, but for what it says: as a policy will see it at first."""
+    found = copy(job)
+    for name in COUNTED:
+        if getattr(job, name) is None:
+            force_setattr(found, name, 0.0)
+    return found
 
 
 def _after(job: Job, passed: int, then: int, told: frozenset[str]) -> Job:

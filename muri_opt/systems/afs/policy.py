@@ -35,7 +35,7 @@ from muri_opt.systems.capacity.fewer_nodes import with_fewer_nodes
 from muri_opt.systems.capacity.held_parts import Parts
 from muri_opt.systems.capacity.set_apart import SetApart, set_apart
 from muri_opt.systems.capacity.shares import parts_as_held
-from muri_opt.systems.curves import NEVER, Curves
+from muri_opt.systems.curves import NEVER, Curves, check_curves
 from muri_opt.systems.policy import Allowed, Policy, Rules, Span
 
 MOST_LOOKED_AT: Final = 20_000
@@ -111,6 +111,23 @@ class ElasticPolicy(Policy):
 
     def check(self, round_: Round) -> None:
         """Refuse a job without a scaling table, or of unknown length where the rule needs it; name it."""
+        self._check_jobs(round_)
+        Curves.of(round_.jobs, round_.cluster.total_gpus)
+        share_sizes(round_.cluster, self.packing)
+        check_shapes(round_, self.name, by_node=self.packing == "node")
+        apart = self.set_apart(round_)
+        if apart is not None and self.packing == "node":
+            check_packing(apart.rest)
+
+    def check_alone(self, alone: Round) -> None:
+        """Refuse the same of one job, whatever nodes there are."""
+        self._check_jobs(alone)
+        check_curves(alone.jobs)
+        check_shapes(alone, self.name, by_node=self.packing == "node")
+        if any(job.stays for job in alone.jobs):
+            self.set_apart(alone)
+
+    def _check_jobs(self, round_: Round) -> None:
         timed, served = self.knows_lengths, self._counted == BY_ATTAINED
         for position, job in enumerate(round_.jobs):
             if job.gpus < 1:
@@ -123,12 +140,6 @@ class ElasticPolicy(Policy):
             if served and job.attained_gpu_seconds is None:
                 where = f"jobs[{position}] ({job.id!r}).attained_gpu_seconds"
                 raise InputError(where, "nothing", f"a number: {self.spec!r} ranks jobs by the service they have had")
-        Curves.of(round_.jobs, round_.cluster.total_gpus)
-        share_sizes(round_.cluster, self.packing)
-        check_shapes(round_, self.name, by_node=self.packing == "node")
-        apart = self.set_apart(round_)
-        if apart is not None and self.packing == "node":
-            check_packing(apart.rest)
 
     def set_apart(self, round_: Round) -> SetApart | None:
         """Return the round in two parts where some of it is not to be decided."""

@@ -115,6 +115,14 @@ class AITurboPolicy(PlanPolicy):
     def check(self, round_: Round) -> None:
         """Refuse a job whose attained service is not known, besides what no policy of plans can decide."""
         PlanPolicy.check(self, round_)
+        self._check_service(round_)
+
+    def check_alone(self, alone: Round) -> None:
+        """Refuse the same of one job."""
+        PlanPolicy.check_alone(self, alone)
+        self._check_service(alone)
+
+    def _check_service(self, round_: Round) -> None:
         for j, job in enumerate(round_.jobs):
             if job.executed_seconds is None:
                 allowed = "the seconds it has run so far, for its attained service"

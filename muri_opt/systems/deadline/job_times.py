@@ -76,6 +76,15 @@ def job_times(round_: Round) -> tuple[JobTimes, ...]:
     return tuple(found)
 
 
+def check_times(round_: Round) -> None:
+    """Refuse the first job whose times nobody knows; what is remembered of other rounds stays as it is."""
+    for position, job in enumerate(round_.jobs):
+        try:
+            _times(job, microseconds(round_.now), round_.cluster.total_gpus)
+        except InputError as error:
+            raise error.inside(f"jobs[{position}] ({job.id!r})") from None
+
+
 @last_recalled
 def _known(now: int, total: int) -> dict[int, tuple[Job, JobTimes]]:  # noqa: ARG001 - one for each moment
     """Return the times that are known at a moment, with their jobs, which must not go: their ids would be others'."""

@@ -11,6 +11,7 @@ from muri_opt.rounds import INFORMATION, Budget, Decision, Round
 from muri_opt.rounds.field_groups import PLACES, STATES
 from muri_opt.systems.deadline.choices import Choices, check_stays
 from muri_opt.systems.deadline.decision import deadline_assignments, deadline_decision, enough_gpus
+from muri_opt.systems.deadline.job_times import check_times
 from muri_opt.systems.deadline.still import staying, still_shares
 from muri_opt.systems.policy import Allowed, Policy, Rules, Span
 
@@ -47,11 +48,21 @@ class DeadlinePolicy(Policy):
 
     def check(self, round_: Round) -> None:
         """Refuse a job of no GPUs, one with a deadline ahead of unknown length, and one that must go on and cannot."""
+        self._check_places(round_)
+        check_stays(round_, self._choices(round_), self.name)
+
+    def check_alone(self, alone: Round) -> None:
+        """Refuse the same of one job."""
+        self._check_places(alone)
+        check_times(alone)
+        if any(job.stays for job in alone.jobs):
+            check_stays(alone, self._choices(alone), self.name)
+
+    def _check_places(self, round_: Round) -> None:
         for position, job in enumerate(round_.jobs) if "job.within" in round_.used_fields else ():
             if job.within is not None and not job.within.required:
                 where = f"jobs[{position}] ({job.id!r}).within.required"
                 raise RefusalError(where, "false", f"true: the policy {self.name!r} prefers no place to another")
-        check_stays(round_, self._choices(round_), self.name)
 
     def decide(self, round_: Round, seed: int) -> Decision:
         """Return the decision of ElasticFlow's rule, in which running jobs are changed only where that pays."""

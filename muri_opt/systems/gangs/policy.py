@@ -19,6 +19,7 @@ from muri_opt.systems.capacity.list_schedule import ListSchedule
 from muri_opt.systems.capacity.rearrangement import Shares
 from muri_opt.systems.capacity.staying import all_fit_as_they_are, check_pinned, staying_jobs
 from muri_opt.systems.orders import ORDERS, TiresiasOrder, priority_order
+from muri_opt.systems.orders.priority import check_sortable
 from muri_opt.systems.policy import Allowed, Policy, Rules
 
 
@@ -79,11 +80,20 @@ class GangPolicy(Policy):
 
     def check(self, round_: Round) -> None:
         """Refuse a job of no GPUs: a gang has at least one. Refuse, too, one that must go on and cannot."""
+        self._check_gangs(round_)
+        check_pinned(round_, self.name)
+
+    def check_alone(self, alone: Round) -> None:
+        """Refuse the same of one job, or one that does not say what the order sorts by."""
+        self._check_gangs(alone)
+        check_pinned(alone, self.name)
+        check_sortable(alone, self.order)
+
+    def _check_gangs(self, round_: Round) -> None:
         for position, job in enumerate(round_.jobs):
             if job.gpus < 1:
                 where = f"jobs[{position}] ({job.id!r}).gpus"
                 raise InputError(where, "0", f"at least 1: the policy {self.name!r} places gangs")
-        check_pinned(round_, self.name)
 
     def decide(self, round_: Round, seed: int) -> Decision:
         """Return the list schedule: jobs in order, each placed whole where it fits, others skipped (back-filling)."""

@@ -22,7 +22,7 @@ from muri_opt.systems.joint.decision import joint_decision
 from muri_opt.systems.joint.groups.offers import Offers
 from muri_opt.systems.joint.groups.sizes import best_sizes
 from muri_opt.systems.joint.jobs.group_value import Group, Place
-from muri_opt.systems.joint.jobs.models import models_of
+from muri_opt.systems.joint.jobs.models import check_models, models_of
 from muri_opt.systems.joint.jobs.worth import worth_of
 from muri_opt.systems.joint.kept import kept_as_they_are, kept_assignments
 from muri_opt.systems.joint.nodes.state import Case, home_of
@@ -123,6 +123,16 @@ class JointPolicy(Policy):
 
     def check(self, round_: Round) -> None:
         """Refuse a job that does not say what it is ranked by or how long an iteration takes, or prefers a place."""
+        self._check_jobs(round_)
+        models_of(round_, JointRules.of(self.rules))
+        self.set_apart(round_)
+
+    def check_alone(self, alone: Round) -> None:
+        """Refuse the same of one job."""
+        self._check_jobs(alone)
+        check_models(alone, JointRules.of(self.rules))
+
+    def _check_jobs(self, round_: Round) -> None:
         for position, job in enumerate(round_.jobs):
             try:
                 if job.within is not None and not job.within.required:
@@ -131,8 +141,6 @@ class JointPolicy(Policy):
                 self.check_lengths(job)
             except InputError as error:
                 raise error.inside(f"jobs[{position}] ({job.id!r})") from None
-        models_of(round_, JointRules.of(self.rules))
-        self.set_apart(round_)
 
     def check_lengths(self, job: Job) -> None:
         """Refuse a job that does not say how much service it has left."""

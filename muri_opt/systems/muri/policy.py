@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, Final
 
-from muri_opt.errors import InputError, RefusalError, unknown_name
+from muri_opt.errors import InputError, unknown_name
 from muri_opt.rounds import INFORMATION, Assignment, Budget, Decision, Round
 from muri_opt.rounds.anytime import Steps, last_within
 from muri_opt.rounds.budget import unlimited
@@ -26,6 +26,7 @@ from muri_opt.systems.muri.group_values import GroupRules
 from muri_opt.systems.muri.group_worth import GroupWorth, free_rates_of
 from muri_opt.systems.muri.grouping import Grouping, group_jobs
 from muri_opt.systems.muri.interleaving import PATTERNS, slot_count
+from muri_opt.systems.muri.job_checks import check_jobs
 from muri_opt.systems.muri.job_weights import worth_order
 from muri_opt.systems.muri.node_places import Places, share_of
 from muri_opt.systems.muri.options import AUTHORS, PAPER, GroupingOptions
@@ -37,6 +38,7 @@ from muri_opt.systems.muri.still_places import placed_in
 from muri_opt.systems.muri.timed_groups import UNSAID, packed_groups, timed_groups
 from muri_opt.systems.muri.ways import OWN, RUNS, Ways, freely
 from muri_opt.systems.orders import ORDERS, priority_order
+from muri_opt.systems.orders.priority import check_sortable
 from muri_opt.systems.policy import Allowed, Policy, Rules, Span
 
 ORDER_OF = {"muri-s": "srsf", "muri-l": "las"}
@@ -173,25 +175,18 @@ class MuriPolicy(Policy):
 
     def check(self, round_: Round) -> None:
         """Refuse a job of no GPUs, without stage times, or that prefers a place; a pattern for other stages."""
-        for position, job in enumerate(round_.jobs):
-            prefers = job.within is not None and not job.within.required
-            if job.gpus >= 1 and job.stage_seconds is not None and not prefers:
-                continue
-            where = f"jobs[{position}] ({job.id!r})"
-            if job.gpus < 1:
-                raise InputError(f"{where}.gpus", "0", "at least 1 to share GPUs")
-            if job.stage_seconds is None:
-                raise InputError(
-                    f"{where}.stage_seconds", "nothing", f"a time per stage: {self.name!r} interleaves them"
-                )
-            allowed = f"true: the policy {self.name!r} prefers no place to another"
-            raise RefusalError(f"{where}.within.required", "false", allowed)
+        check_jobs(round_, self.name)
         pattern = PATTERNS[self.options.pattern]
         if pattern.stages not in (None, len(round_.resources)):
             found = f"{len(round_.resources)} ({', '.join(round_.resources)})"
             said = f"preset={self.preset}" if self.pattern == "preset" else f"pattern={self.pattern}"
             raise InputError("resources", found, f"3 (data, gpu, network) under {said}; or use pattern=cyclic")
         self.set_apart(round_)
+
+    def check_alone(self, alone: Round) -> None:
+        """Refuse one job for that, or as it does not say what the order sorts by."""
+        check_jobs(alone, self.name)
+        check_sortable(alone, ORDER_OF[self.name])
 
     def set_apart(self, round_: Round) -> SetApart | None:
         """Return the round in two parts where some of it is not to be decided."""

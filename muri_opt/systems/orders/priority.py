@@ -113,8 +113,7 @@ def priority_order(round_: Round, by: str | TiresiasOrder) -> list[int]:
 def _line(round_: Round, by: str | TiresiasOrder) -> list[int]:
     order = ORDERS[by] if isinstance(by, str) else by
     line = order.line if isinstance(order, Order) else None
-    if any(None in map(attrgetter(field), round_.jobs) for field in order.requires):
-        _refuse(round_, order)
+    check_sortable(round_, by)
     key: Key | None = order.key
     if line is not None:
         found = [*line(round_)]
@@ -127,8 +126,11 @@ def _line(round_: Round, by: str | TiresiasOrder) -> list[int]:
     return found
 
 
-def _refuse(round_: Round, order: Order | TiresiasOrder) -> None:
-    """Refuse the first job that does not say what the order sorts by."""
+def check_sortable(round_: Round, by: str | TiresiasOrder) -> None:
+    """Refuse the first job that does not say what an order sorts by."""
+    order = ORDERS[by] if isinstance(by, str) else by
+    if not any(None in map(attrgetter(field), round_.jobs) for field in order.requires):
+        return
     for position, job in enumerate(round_.jobs):
         for field in order.requires:
             if getattr(job, field) is None:

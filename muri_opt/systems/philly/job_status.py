@@ -247,16 +247,30 @@ def gpu_worth(round_: Round) -> Ints:
 
     A job has the GPUs that it asks for and no others, and runs at its best there.
     """
-    for position, job in enumerate(round_.jobs):
-        for field in ("remaining_iterations", "iteration_seconds"):
-            if getattr(job, field) is None:
-                where = f"jobs[{position}] ({job.id!r}).{field}"
-                raise InputError(where, "nothing", f"a number: by the objective {COMPLETION!r} jobs are ranked by it")
+    _check_ranked(round_)
     gpus = np.asarray(round_.amounts.g)[:, None]
     service, total = service_left(round_.jobs), round_.cluster.total_gpus
     weights = completion_weights(Behind.known(service), np.full(gpus.shape, SECOND), gpus, total)
     found: Ints = np.maximum(1, weights * WHOLE // (SECOND * gpus[:, 0]))
     return found
+
+
+def _check_ranked(round_: Round) -> None:
+    """Refuse a job that does not say what work is ranked by for completion times."""
+    for position, job in enumerate(round_.jobs):
+        for field in ("remaining_iterations", "iteration_seconds"):
+            if getattr(job, field) is None:
+                where = f"jobs[{position}] ({job.id!r}).{field}"
+                raise InputError(where, "nothing", f"a number: by the objective {COMPLETION!r} jobs are ranked by it")
+
+
+def check_status(alone: Round, rules: TenantRules) -> None:
+    """Refuse a job that is not ranked although the objective asks for it, or that runs with other GPUs than its own."""
+    for position, job in enumerate(alone.jobs):
+        if job.state == "running":
+            _held(alone, position)
+    if rules.objective == COMPLETION:
+        _check_ranked(alone)
 
 
 def _weights(rules: TenantRules, rank: Ints, g: Ints, most: Ints, restart: Ints, preemptible: Bools) -> Weights:

@@ -13,7 +13,7 @@ from muri_opt.rounds.field_groups import PLACES, SHAPES, STATES
 from muri_opt.rounds.quantities import MAX_GPUS, MAX_SECONDS
 from muri_opt.systems.history import JobHistory, soonest
 from muri_opt.systems.philly.decision import placement_decision
-from muri_opt.systems.philly.job_status import JobStatus
+from muri_opt.systems.philly.job_status import JobStatus, check_status
 from muri_opt.systems.philly.schedule import schedule
 from muri_opt.systems.philly.tenant_rules import COMPLETION, NEVER, UNLIMITED, USUAL, WHOLE, TenantRules
 from muri_opt.systems.policy import Allowed, Policy, Rules, Span
@@ -103,6 +103,11 @@ class PhillyPolicy(Policy):
         """Refuse a job of no GPUs, one that only prefers a place, and running jobs that cannot be."""
         _check_gangs(round_)
         JobStatus.of(round_, self.tenant_rules)
+
+    def check_alone(self, alone: Round) -> None:
+        """Refuse a job of no GPUs, one that only prefers a place, one that is not ranked, or runs with other GPUs."""
+        _check_gangs(alone)
+        check_status(alone, self.tenant_rules)
 
     def decide(self, round_: Round, seed: int) -> Decision:
         """Return the decision of the published rules; nothing is left to chance."""

@@ -11,6 +11,7 @@ from typing import Final, NamedTuple, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from muri_opt.errors import InputError
 from muri_opt.rounds import Job, Round
 from muri_opt.rounds.amounts import Ints
 from muri_opt.rounds.quantities import microseconds
@@ -205,3 +206,13 @@ class JobReader:
         else:
             scale = MILLION / reference_of(job, [entry.plan for entry in fitting], rules.reference)
         return [worth(entry.plan.throughput, scale, 0 if at_home else lost, rules) for entry, at_home in ways]
+
+
+def check_plans(alone: Round, rules: PlanRules) -> None:
+    """Refuse a job whose plans contradict each other, or lack what the rules go by."""
+    reader = JobReader(alone)
+    for position, job in enumerate(alone.jobs):
+        try:
+            reader.options(position, rules)
+        except InputError as error:
+            raise error.inside(f"jobs[{position}] ({job.id!r})") from None

@@ -18,6 +18,7 @@ from muri_opt.systems.capacity.set_apart import SetApart, set_apart
 from muri_opt.systems.plans.allocation import PlanAllocation, arrivals, densest_first
 from muri_opt.systems.plans.decision import assignments_of, plan_decision
 from muri_opt.systems.plans.held_placements import HeldPlacements
+from muri_opt.systems.plans.job_options import check_plans
 from muri_opt.systems.plans.kept_plans import kept_plans
 from muri_opt.systems.plans.options import PlanOptions
 from muri_opt.systems.plans.plan_rules import RANKED, REFERENCES, PlanRules, rules_of_plans
@@ -96,12 +97,22 @@ class PlanPolicy(Policy):
 
     def check(self, round_: Round) -> None:
         """Refuse a job without plans, plans that cannot be told apart, and a level that is only preferred."""
+        self._check_places(round_)
+        PlanOptions.of(round_, self.plan_rules)
+        self.set_apart(round_)
+
+    def check_alone(self, alone: Round) -> None:
+        """Refuse the same of one job."""
+        self._check_places(alone)
+        check_plans(alone, self.plan_rules)
+        if any(job.stays for job in alone.jobs):
+            self.set_apart(alone)
+
+    def _check_places(self, round_: Round) -> None:
         for position, job in enumerate(round_.jobs) if "job.within" in round_.used_fields else ():
             if job.within is not None and not job.within.required:
                 where = f"jobs[{position}] ({job.id!r}).within.required"
                 raise RefusalError(where, "false", f"true: the policy {self.name!r} prefers no place to another")
-        PlanOptions.of(round_, self.plan_rules)
-        self.set_apart(round_)
 
     def set_apart(self, round_: Round) -> SetApart | None:
         """Return the round in two parts where some of it is not to be decided."""

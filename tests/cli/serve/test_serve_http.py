@@ -144,7 +144,7 @@ def test_messages_without_a_deadline_pass_over_the_header(server: Running) -> No
     cluster = ROUND["cluster"]
     for do, body in (
         ("session/open", {"session": "header", "cluster": cluster}),
-        ("session/submit", {"session": "header", "jobs": [{"id": "a", "gpus": 1}]}),
+        ("session/submit", {"session": "header", "jobs": [{"id": "a", "gpus": 1, "submitted": 0}]}),
         ("session/state", {"session": "header"}),
         ("session/close", {"session": "header"}),
     ):

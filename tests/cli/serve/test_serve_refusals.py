@@ -40,7 +40,7 @@ def refused(service: Service, do: str, **fields: Any) -> Any:
 def test_a_wrong_value_in_a_column_is_told_with_its_place(columns: Any, words: str) -> None:
     service = Service()
     asked(service, "session/open", cluster=CLUSTER)
-    asked(service, "session/submit", jobs=[{"id": "a", "gpus": 1}, {"id": "b", "gpus": 1}])
+    asked(service, "session/submit", jobs=[{"id": name, "gpus": 1, "submitted": 0} for name in "ab"])
     assert words in refused(service, "session/progress", jobs=["a", "b"], columns=columns)["detail"]
 
 

@@ -232,11 +232,11 @@ def test_what_could_not_be_read_again_is_never_written(tmp_path: Path) -> None:
         session.acknowledge(step)
         session.progress("a", remaining_iterations=np.int64(7), executed_seconds=np.float32(2.0))
         session.set_priority("a", np.int64(3))
-        session.progress("a", remaining_iterations=None)
+        session.progress("a", restarts=None)
         after = known(session)
     with Session.resume(path) as session:
         assert known(session) == after
-        assert (session.jobs["a"].priority, session.jobs["a"].remaining_iterations) == (3, None)
+        assert (session.jobs["a"].priority, session.jobs["a"].restarts) == (3, None)
 
 
 def test_an_interrupt_leaves_no_half_line_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -228,3 +228,9 @@ def _first_above_0(numbers: NDArray[Any], begin: Ints) -> Ints:
 def models_of(round_: Round, rules: JointRules) -> Models:
     """Return the models of the jobs of a round; what is wrong with one is refused."""
     return Models.read(round_.jobs, round_.cluster.total_gpus, full=rules.full, powers=rules.powers)
+
+
+def check_models(alone: Round, rules: JointRules) -> None:
+    """Refuse a job that has no model; what is remembered of other rounds stays as it is."""
+    for place in range(len(alone.jobs)):
+        _read_alone(alone.jobs, place, rules.full, rules.powers)
