@@ -8,7 +8,10 @@
 //	err := client.Ask(ctx, "solve", map[string]any{"round": round, "policy": "srtf"}, &result)
 //
 // What the server refuses is a *Refused. The deadline of the context is sent along; a server that has no free slot
-// (429) or is being started (502, 503) is asked again, after the time that it names, until then.
+// (429) or is being started (503) is asked again, after the time that it names, until then: it has done nothing with
+// such a message. One that died of it (502) is asked again only what may be asked twice: an event, such as
+// "session/submit", may be in the journal already. After a 502, or an error of the connection, "session/state" says
+// whether it is.
 package muriopt
 
 import (
@@ -67,7 +70,7 @@ func (client *Client) Ask(ctx context.Context, do string, fields map[string]any,
 		}
 		refused := &Refused{Status: reply.StatusCode, Detail: string(text)}
 		_ = json.Unmarshal(text, refused)
-		if !again(ctx, reply) {
+		if !again(ctx, do, reply) {
 			return refused
 		}
 	}
@@ -92,10 +95,21 @@ func (client *Client) once(ctx context.Context, do string, body []byte) (*http.R
 	return http.DefaultClient.Do(request)
 }
 
-// again waits for as long as a busy server has asked for; false where there is no such wish or no time.
-func again(ctx context.Context, reply *http.Response) bool {
+// twice has the messages that may be repeated, as they change nothing or say the same again.
+var twice = map[string]bool{
+	"solve": true, "verify": true, "why": true, "what-if": true,
+	"session/open": true, "session/decide": true, "session/state": true,
+}
+
+// again waits for as long as a busy server has asked for; false where there is no such wish or no time, or where the
+// message may have been carried out and must not be repeated.
+func again(ctx context.Context, do string, reply *http.Response) bool {
 	switch reply.StatusCode {
-	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable:
+	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
+	case http.StatusBadGateway:
+		if !twice[do] {
+			return false
+		}
 	default:
 		return false
 	}

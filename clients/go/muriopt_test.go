@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"testing"
 	"time"
@@ -58,5 +60,26 @@ func TestEventsNeedNoPlaceForTheirAnswer(t *testing.T) {
 	jobs := map[string]any{"session": "go", "jobs": []any{job}}
 	if err := client.Ask(ctx, "session/submit", jobs, nil); err != nil {
 		t.Fatal(err)
+	}
+}
+
+func TestOnlyWhatMayBeAskedTwiceIsAskedAgainAfterTheServerDied(t *testing.T) {
+	for do, wanted := range map[string]int{"session/submit": 1, "session/acknowledge": 1, "session/state": 2, "solve": 2} {
+		asked := 0
+		server := httptest.NewServer(http.HandlerFunc(func(writer http.ResponseWriter, _ *http.Request) {
+			asked++
+			writer.Header().Set("Retry-After", "0")
+			if asked == 1 {
+				writer.WriteHeader(http.StatusBadGateway)
+			}
+			_, _ = writer.Write([]byte("{}"))
+		}))
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		err := (&Client{Address: server.URL}).Ask(ctx, do, map[string]any{}, nil)
+		cancel()
+		server.Close()
+		if asked != wanted || (err == nil) != (wanted == 2) {
+			t.Fatalf("%s was asked %d times: %v", do, asked, err)
+		}
 	}
 }

@@ -11,7 +11,10 @@ or with a server of its own, over the standard streams (``command`` may name ano
         client.ask("session/open", cluster=cluster, policy="srtf")
 
 What the server refuses is raised as ``Refused``, with its status, field, found and allowed. A server that has no free
-slot (429), or is being started (502, 503), is asked again after the time it names, until the deadline of the call.
+slot (429), or is being started (503), is asked again after the time it names, until the deadline of the call. It has
+done nothing with such a message. One that died of it (502) is asked again only what may be asked twice: an event, such
+as ``session/submit``, may be in the journal already. After a 502, or a connection that was lost (``OSError``),
+``session/state`` says whether it is.
 """
 
 import contextlib
@@ -22,7 +25,9 @@ import threading
 import time
 import urllib.parse
 
-AGAIN = (429, 502, 503)
+AGAIN = (429, 503)  # nothing was done with the message
+DIED = 502
+TWICE = ("solve", "verify", "why", "what-if", "session/open", "session/decide", "session/state")  # the same if repeated
 PATIENCE = 10.0  # seconds after its deadline until an answer is no longer waited for: the server stops it before
 
 
@@ -62,7 +67,7 @@ class HttpClient:
             status, again, answer = self._once(do, fields, ends)
             if status == 200:
                 return answer
-            if status not in AGAIN or time.monotonic() + again >= ends:
+            if not (status in AGAIN or (status == DIED and do in TWICE)) or time.monotonic() + again >= ends:
                 raise Refused(answer)
             time.sleep(again)
 

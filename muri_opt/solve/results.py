@@ -9,6 +9,7 @@ import msgspec
 
 from muri_opt.errors import InputError, unknown_name
 from muri_opt.rounds import Result, decode_result
+from muri_opt.rounds.repeated_keys import check_keys
 from muri_opt.rounds.result import RESULT_FORMAT
 from muri_opt.systems import POLICIES, policy_from
 
@@ -21,6 +22,7 @@ def parse_result(text: bytes | str) -> Result:
     True
     """
     result = decode_result(text)
+    check_keys(text.encode() if isinstance(text, str) else text, "result")
     if result.format == RESULT_FORMAT:
         return result
     name = result.policy.partition(":")[0]

@@ -131,3 +131,16 @@ def test_a_result_of_an_unknown_policy_is_bad_input(refused, toy, solved):
 
 def test_a_missing_result_is_bad_input(refused, toy, tmp_path):
     assert "No such file or directory" in refused("verify", toy, tmp_path / "missing.json")
+
+
+def test_a_key_that_is_there_twice_is_refused(run, toy, solved):
+    text = solved.read_text()
+    value = json.loads(text)["value"]
+    solved.write_text(text.replace("{", f'{{"value": {value - 1}, ', 1))
+    code, out, err = run("verify", toy, solved)
+    assert (code, out) == (2, "")
+    assert f"result: found the key 'value' twice ({value - 1}, {value}); allowed: each key once" in err
+    solved.write_text(text.replace('"gpus":', '"gpus": {}, "gpus":', 1))
+    code, _, err = run("verify", toy, solved)
+    assert code == 2
+    assert "decision.assignments[0]: found the key 'gpus' twice" in err

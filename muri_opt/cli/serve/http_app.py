@@ -36,7 +36,7 @@ from muri_opt.cli.serve.problems import (
     problem_of,
 )
 from muri_opt.cli.serve.service import ABOUT_ROUNDS, MESSAGES, MOST_BYTES
-from muri_opt.cli.serve.workers import Pool, Worker, WorkerDied
+from muri_opt.cli.serve.workers import Pool, Worker, WorkerBegins, WorkerDied
 from muri_opt.errors import InputError
 from muri_opt.rounds.error_text import shortened
 
@@ -202,8 +202,10 @@ async def _turn(worker: Worker, line: bytes, deadline: float | None) -> bytes:
     async with worker.turn:
         try:
             return await worker.ask(line, MOST_SECONDS if deadline is None else max(0.0, deadline))
+        except WorkerBegins as begins:
+            raise RefusedMessage(NOT_READY, f"{begins}; ask again") from None
         except WorkerDied as died:
-            raise RefusedMessage(DIED, f"{died}; ask again") from None
+            raise RefusedMessage(DIED, f"{died}; 'session/state' says whether an event was kept") from None
 
 
 def _line(do: str, body: bytes, header: str | None, received: float) -> tuple[bytes, float | None]:

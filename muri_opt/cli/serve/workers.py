@@ -22,6 +22,10 @@ class WorkerDied(Exception):  # noqa: N818 - what happened
     """The process of a message ended before it answered, or was stopped because it did not answer."""
 
 
+class WorkerBegins(Exception):  # noqa: N818 - what happens
+    """The process of a message is being started: nothing was done with the message."""
+
+
 class Worker:
     """One process. ``restarts`` counts how often it had to be begun anew."""
 
@@ -45,7 +49,7 @@ class Worker:
         """Return the reply to a line within some seconds; a process that dies or takes too long is begun anew."""
         process = self._process
         if process is None or not self.ready.is_set():
-            raise WorkerDied("the worker is being started")
+            raise WorkerBegins("the worker is being started")
         try:
             return await asyncio.wait_for(self._exchange(process, line), seconds + GRACE_SECONDS)
         except (TimeoutError, WorkerDied, ConnectionError) as error:

@@ -33,6 +33,7 @@ _TIMES: Final = {
 PROGRESS: Final = (*_WHOLE, *_TIMES)
 """What may be told of a job while it is there."""
 
+_TRUTHS: Final = frozenset({bool, np.bool_})
 _copied: Final = methodcaller("__copy__")
 Columns = Mapping[str, tuple[int | float, ...]]
 
@@ -97,6 +98,11 @@ def _checked(field: str, jobs: Sequence[str], values: Iterable[float]) -> list[A
     return times
 
 
+def _has_truths(told: Any) -> bool:
+    """Return whether a list has an entry that is true or false: beside numbers an array takes it for one."""
+    return not isinstance(told, np.ndarray) and not _TRUTHS.isdisjoint(map(type, told))
+
+
 def _column(told: Any) -> Any:
     try:
         return np.asarray(told)
@@ -107,7 +113,7 @@ def _column(told: Any) -> Any:
 def _check(field: str, jobs: Sequence[str], told: Any, column: Any, most: float, allowed: str) -> None:
     """Refuse a column with an entry that is no number of the field, below 0 or above ``most``, as it was told."""
     whole = field in _WHOLE
-    plain = column.ndim == 1 and column.dtype.kind in ("iu" if whole else "f")
+    plain = column.ndim == 1 and column.dtype.kind in ("iu" if whole else "f") and not _has_truths(told)
     if not column.size or (plain and column.min() >= 0 and column.max() <= most):
         return
     kinds = int if whole else (int, float)

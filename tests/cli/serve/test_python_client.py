@@ -6,6 +6,7 @@ import ast
 import importlib.util
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -18,6 +19,8 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+
+from muri_opt.cli.serve.service import MESSAGES
 
 ROOT = Path(__file__).resolve().parents[3]
 FILE = ROOT / "clients" / "python" / "muri_opt_client.py"
@@ -132,6 +135,48 @@ def test_what_is_no_answer_of_a_server_is_told(client: Any, odd: str) -> None:
     with pytest.raises(client.Refused, match="no answer of a server of muri-opt: <html>down") as refused:
         client.HttpClient(odd).ask("session/state")
     assert refused.value.status == 503
+
+
+class Dying(BaseHTTPRequestHandler):
+    """What dies of the first message that it gets, and would answer the second."""
+
+    asked = 0
+
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["Content-Length"]))
+        kind = type(self)
+        kind.asked += 1
+        self.send_response(502 if kind.asked == 1 else 200)
+        self.send_header("Retry-After", "0")
+        self.end_headers()
+        self.wfile.write(b'{"status": 502, "detail": "the worker ended"}' if kind.asked == 1 else b"{}")
+
+    def log_message(self, *_: Any) -> None:
+        """Say nothing."""
+
+
+@pytest.mark.parametrize(("do", "asked"), [("solve", 2), ("session/decide", 2), ("session/submit", 1), ("x", 1)])
+def test_what_may_have_been_done_is_not_asked_again(client: Any, do: str, asked: int) -> None:
+    dying = type("Once", (Dying,), {})
+    with ThreadingHTTPServer(("127.0.0.1", 0), dying) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        try:
+            asking = client.HttpClient(f"http://127.0.0.1:{server.server_port}")
+            if asked == 2:
+                assert asking.ask(do) == {}
+            else:
+                with pytest.raises(client.Refused, match="the worker ended"):
+                    asking.ask(do)
+        finally:
+            server.shutdown()
+    assert dying.asked == asked
+
+
+def test_both_clients_repeat_the_same_messages(client: Any) -> None:
+    written = (ROOT / "clients" / "go" / "muriopt.go").read_text()
+    listed = written.partition("var twice = ")[2].partition("\n}")[0]
+    assert set(re.findall(r'"([a-z/-]+)": true', listed)) == set(client.TWICE)
+    assert set(client.TWICE) <= set(MESSAGES)
 
 
 @pytest.mark.go

@@ -67,6 +67,12 @@ def test_what_cannot_have_happened_is_refused_and_changes_nothing() -> None:
         (lambda: session.progress_all(["a", "a"], remaining_iterations=[1, 2]), "jobs[1]: found 'a' twice"),
         (lambda: session.progress_all(["a", "b"], restarts=[1, 10**30]), "restarts of job 'b': found 10000"),
         (lambda: session.progress_all(["a", "b"], restarts=[1, [2]]), "restarts of job 'b': found [2]"),
+        (lambda: session.progress_all(["a", "b"], restarts=[1, True]), "restarts of job 'b': found True"),
+        (lambda: session.progress_all(["a", "b"], restarts=[np.False_, 1]), "restarts of job 'a': found False"),
+        (
+            lambda: session.progress_all(["a", "b"], executed_seconds=[1.5, True]),
+            "executed_seconds of job 'b': found True",
+        ),
         (lambda: session.progress_all(["a", "b"], restarts=[[1], [2]]), "restarts of job 'a': found [1]"),
         (lambda: session.progress_all(["a", "b"], restarts=np.array([1.0, 2.0])), "restarts of job 'a': found 1.0"),
         (lambda: session.progress_all(["a", "b"], restarts=[np.uint64(1), np.int64(2)]), "restarts: found entries of"),
