@@ -10,6 +10,7 @@ from difflib import get_close_matches
 from msgspec.structs import replace
 
 from muri_opt.errors import InputError
+from muri_opt.replay.what_if.node_labels import labels_in_common
 from muri_opt.rounds import Cluster, Job, Node, Round, Tenant
 from muri_opt.rounds.error_text import listed, shown
 from muri_opt.rounds.field_checks import check_unique
@@ -76,7 +77,8 @@ def further_nodes(text: str, cluster: Cluster) -> tuple[Node, ...]:
 
     CPUs and memory are those of the first node of the cluster of this type and size, labels those that all of them
     have. If there is none, CPUs and memory are without limit, labels are those that all nodes have, and where all nodes
-    are of one type they are of that, unless another is said. They are in no rack.
+    are of one type they are of that, unless another is said. Labels that name a single node, as by its host name, are
+    left out. They are in no rack.
 
     >>> cluster = Cluster(nodes=(Node(id="n0", gpus=8, cpus=96),))
     >>> [(node.id, node.cpus) for node in further_nodes("2x8", cluster)]
@@ -90,10 +92,10 @@ def further_nodes(text: str, cluster: Cluster) -> tuple[Node, ...]:
     types = {node.gpu_type for node in cluster.nodes}
     only = next(iter(types)) if len(types) == 1 else None
     like = alike[0] if alike else Node(id="like", gpus=gpus, gpu_type=kind or only)
-    labels = set.intersection(*(set(node.labels) for node in alike or cluster.nodes)) if cluster.nodes else set()
     names = (f"added-{place}" for place in range(int(found["count"]) + len(cluster.nodes)))
     free = [name for name in names if name not in cluster.node_index]
-    more = {"labels": tuple(sorted(labels)), "rack": None, "levels": None, "state": "up", "available_until": None}
+    labels = labels_in_common(alike or cluster.nodes, cluster.nodes)
+    more = {"labels": labels, "rack": None, "levels": None, "state": "up", "available_until": None}
     return tuple(replace(like, id=name, **more) for name in free[: int(found["count"])])
 
 

@@ -74,6 +74,22 @@ def test_further_nodes_are_like_those_there_are() -> None:
             further_nodes(text, ROUND.cluster)
 
 
+def test_further_nodes_do_not_have_the_name_of_the_only_node_of_their_size() -> None:
+    def node(name: str, gpus: int, kind: str, *labels: str) -> Node:
+        said = (f"kubernetes.io/hostname={name}.local", f"serial=s-{name}", f"gpu={kind}", "pool=all", *labels)
+        return Node(id=name, gpus=gpus, gpu_type=kind, labels=said)
+
+    nodes = (node("a", 8, "a100", "fast", "me=a"), node("b", 4, "v100"), node("c", 4, "v100"))
+    (added,) = further_nodes("1xa100:8", Cluster(nodes=nodes))
+    assert added.labels == ("fast", "gpu=a100", "pool=all")
+    assert further_nodes("1x8", Cluster(nodes=nodes[:1]))[0].labels == ("fast", "gpu=a100", "pool=all", "serial=s-a")
+    bound = Job(id="bound", gpus=2, submitted=0.0, requires=("kubernetes.io/hostname=a.local",))
+    big = Job(id="big", gpus=8, submitted=0.0, requires=("gpu=a100",), state="running", placement={"a": 8})
+    round_ = Round(cluster=Cluster(nodes=nodes), jobs=(big, bound))
+    found = what_if(round_, "fifo", add_nodes=further_nodes("1xa100:8", round_.cluster), method="heuristic")
+    assert [wait.job for wait in found.still_waiting] == ["bound"]
+
+
 def test_who_starts_and_who_still_waits() -> None:
     round_ = read_round("instances/toy/eight-gangs.json")
     same = what_if(round_, "srtf", method="heuristic")
