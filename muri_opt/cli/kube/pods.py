@@ -10,11 +10,12 @@ from typing import Any, Final
 from muri_opt.cli.kube.nodes import GPU_RESOURCES, gpus_of, taint_label, tolerates
 from muri_opt.cli.kube.objects import Object, meta, name_of, spec
 from muri_opt.cli.kube.quantities import GIBIBYTE, quantity
+from muri_opt.cli.kube.workload_pods import POD_GROUP
 from muri_opt.cli.ledger import Ledger
 from muri_opt.rounds import Job, NodeRange
 from muri_opt.rounds.job_demands import MAX_PRIORITY
 
-GROUP_LABELS: Final = ("pod-group.scheduling.sigs.k8s.io/name", "pod-group.scheduling.sigs.k8s.io")
+GROUP_LABELS: Final = ("pod-group.scheduling.sigs.k8s.io/name", "pod-group.scheduling.sigs.k8s.io", POD_GROUP)
 GROUP_ANNOTATIONS: Final = (
     "scheduling.k8s.io/group-name",
     "scheduling.volcano.sh/group-name",

@@ -26,6 +26,7 @@ from muri_opt.cli.kube.pods import (
 from muri_opt.cli.kube.queues import local_queues, read_tenants
 from muri_opt.cli.kube.repeated import Seen
 from muri_opt.cli.kube.volcano import is_volcano, volcano_gangs, volcano_nodes
+from muri_opt.cli.kube.workload_pods import pods_of_workloads
 from muri_opt.cli.ledger import Ledger
 from muri_opt.cli.running_room import with_room
 from muri_opt.cli.shape_told import shape_told
@@ -65,6 +66,10 @@ def read_kube(files: Sequence[str]) -> tuple[Round, Ledger]:
         return reader.round_(), reader.ledger
 
 
+_Pods = tuple[str, list[Object]]
+"""The pods of a gang, or one without, with the name of their job."""
+
+
 class _Reader:
     """Reads all objects; jobs are pods, gangs of pods, and workloads of Kueue that are not admitted."""
 
@@ -91,6 +96,12 @@ class _Reader:
             self._groups = {name_of(one): one for one in of_kind(every, "PodGroup")}
             together = self._together()
             workloads = [(name_of(one), one) for one in of_kind(every, "Workload")]
+        queued = dict[str, list[Job]]()
+        for name, workload in workloads:
+            with shape_told(f"workload {shown(name)}", "Kubernetes"):
+                queued[name] = self._workload(workload)
+        with shape_told("pods", "Kubernetes"):
+            together = self._counted_once([one for name, one in workloads if queued[name]], together, queued)
         with shape_told("jobs", "Volcano"):
             dumped = [(gang.name, gang) for document in dumps for gang in volcano_gangs(document)]
         found = list[Job]()
@@ -100,9 +111,7 @@ class _Reader:
         for name, gang in dumped:
             with shape_told(f"job {shown(name)}", "Volcano"):
                 found += self._jobs_of(gang)
-        for name, workload in workloads:
-            with shape_told(f"workload {shown(name)}", "Kubernetes"):
-                found += self._workload(workload)
+        found += [job for jobs in queued.values() for job in jobs]
         self._jobs = self._named_apart(found)
         self.ledger.jobs_read, self.ledger.nodes_read = len(self._jobs), len(self.nodes)
         for one in every:
@@ -145,6 +154,20 @@ class _Reader:
             else:
                 pods.setdefault((group_of(pod) is None, named(pod)), []).append(pod)
         return [(name, some) for (_, name), some in pods.items()]
+
+    def _counted_once(
+        self, workloads: Sequence[Object], together: Sequence[_Pods], queued: dict[str, list[Job]]
+    ) -> list[_Pods]:
+        """Return the pods without those that a workload stands for; a workload of which pods run is read as these."""
+        for name, pods in pods_of_workloads(workloads, [pod for _, some in together for pod in some]).items():
+            if any(runs_on(pod) is not None for pod in pods):
+                self.ledger.job(name, "not admitted, and pods of it are on nodes: read as its pods")
+                queued[name] = []
+                continue
+            self.ledger.job(name, "its own pods wait: counted once, as the workload")
+            own = set(map(id, pods))
+            together = [(group, [pod for pod in some if id(pod) not in own]) for group, some in together]
+        return [(group, some) for group, some in together if some]
 
     def _gang(self, name: str, pods: Sequence[Object]) -> Gang:
         first = pods[0]
