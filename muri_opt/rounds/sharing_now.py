@@ -13,6 +13,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import compress
+from operator import not_
 from typing import TYPE_CHECKING
 
 from muri_opt.rounds.memoise import recalled
@@ -110,7 +112,8 @@ def _more(left: Mapping[str, int], held: Held, most: int) -> int:
 def on_same_gpus(round_: Round) -> list[tuple[int, ...]]:
     """Return the places of the running jobs in groups, as they may be: as many groups as can be, of even sizes.
 
-    Where several placements want the GPUs that are left, the first in the round has them.
+    Where several placements want the GPUs that are left, the first in the round has them. A job that runs by a plan is
+    taken to be alone if there are groups enough for the others: only policies that pass over plans let it share.
     """
     now = homes_now(round_)
     left = Counter({node.id: node.gpus for node in round_.cluster.nodes})
@@ -125,8 +128,20 @@ def on_same_gpus(round_: Round) -> list[tuple[int, ...]]:
         more = _more(left, home.held, len(home.jobs) - home.fewest) if len(home.jobs) > home.fewest else 0
         for node, gpus in home.held:
             left[node] -= more * gpus
-        found += _split(home.jobs, home.fewest + more)
+        found += _grouped(round_, home.jobs, home.fewest + more)
     return found
+
+
+def _grouped(round_: Round, jobs: tuple[int, ...], groups: int) -> Iterable[tuple[int, ...]]:
+    """Yield jobs in so many groups, those that run by a plan alone if that can be."""
+    by_plan = [bool(round_.jobs[place].plans) and round_.jobs[place].plan is not None for place in jobs]
+    planned = tuple(compress(jobs, by_plan))
+    others, left = tuple(compress(jobs, map(not_, by_plan))), groups - len(planned)
+    if planned and others and left * MOST_SHARING >= len(others):
+        yield from ((place,) for place in planned)
+        yield from _split(others, left)
+    else:
+        yield from _split(jobs, groups)
 
 
 def _split(jobs: tuple[int, ...], groups: int) -> Iterable[tuple[int, ...]]:

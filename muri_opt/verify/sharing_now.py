@@ -96,7 +96,10 @@ class RunningJobs:
         )
 
     def grouped(self) -> list[tuple[Job, ...]]:
-        """Return the jobs in groups: as many as there are GPUs for, the first placements first, of nearly one size."""
+        """Return the jobs in groups: as many as there are GPUs for, the first placements first, of nearly one size.
+
+        Where the groups suffice, jobs that run by a plan have one each.
+        """
         used, found = dict(self._used), list[tuple[Job, ...]]()
         for same in self.alike.values():
             count = same.groups()
@@ -104,9 +107,14 @@ class RunningJobs:
                 count += 1
                 for node, each in same.where:
                     used[node] += each
-            jobs = iter(same.jobs)
+            by_plan = [job for job in same.jobs if job.plans and job.plan is not None]
+            rest = [job for job in same.jobs if not job.plans or job.plan is None]
+            if not rest or len(rest) > MOST_TOGETHER * (count - len(by_plan)):
+                by_plan, rest = [], same.jobs
+            found += [(job,) for job in by_plan]
+            count, jobs = count - len(by_plan), iter(rest)
             for group in range(count):
-                size = (len(same.jobs) - group + count - 1) // count
+                size = (len(rest) - group + count - 1) // count
                 found.append(tuple(next(jobs) for _ in range(size)))
         return found
 

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from handmade import gang, round_of
 from hypothesis import given, strategies as st
 from more_examples import more_examples
 from msgspec.structs import replace
 
-from muri_opt import Assignment, Decision, Round, changes
-from muri_opt.rounds import after
+from muri_opt import Assignment, Cluster, Decision, Job, Node, Round, changes, solve_round
+from muri_opt.rounds import Plan, after
 from muri_opt.rounds.sharing_now import homes_now, on_same_gpus, sharing_now
 from muri_opt.verify.sharing_now import RunningJobs, running_groups
 
@@ -116,3 +117,23 @@ def test_pairs_of_one_placement_are_not_taken_for_a_group_of_four() -> None:
     assert changes(round_, alone).counts == {"keep": 1, "stop": 3}  # the other three may be a group
     crowded = round_of([4], jobs)
     assert changes(crowded, alone).counts == {"regroup": 1, "stop": 3}
+
+
+def test_a_job_that_runs_by_a_plan_is_alone_where_that_can_be() -> None:
+    plans = (Plan(name="dp2", gpus=2, throughput=2.0),)
+    held: dict[str, Any] = {"gpus": 2, "state": "running", "placement": {"n0": 2}, "remaining_iterations": 9}
+    said: dict[str, Any] = held | {"stage_seconds": (0.1, 0.2, 0.6, 0.1)}
+    jobs = (
+        Job(id="a", **said),
+        Job(id="planned", **said, plans=plans, plan="dp2", movable=False),
+        Job(id="b", **said),
+    )
+    round_ = Round(cluster=Cluster(nodes=(Node(id="n0", gpus=4),)), jobs=jobs)
+    assert on_same_gpus(round_) == [(1,), (0, 2)]
+    assert [tuple(job.id for job in group) for group in running_groups(round_)] == [("planned",), ("a", "b")]
+    result = solve_round(round_, "joint-s", "heuristic")
+    assert result.certificate.feasible
+    assert {one.jobs for one in result.answer.assignments} >= {("planned",)}
+    tight = Round(cluster=Cluster(nodes=(Node(id="n0", gpus=2),)), jobs=jobs)
+    assert on_same_gpus(tight) == [(0, 1, 2)]
+    assert [len(group) for group in running_groups(tight)] == [3]
