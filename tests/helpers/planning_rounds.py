@@ -185,6 +185,13 @@ class EveryChoice:
                 seconds = Fraction(job.remaining_iterations) / Fraction(plan.throughput)
                 seconds += Fraction(lost, 10**6) if restart else 0
                 return max(1, int(10**9 / max(seconds, Fraction(1, 1000))))
+        elif rules.objective == "completion":
+            price, top = self._price(job)
+            stands = min(rules.horizon, max(1, int(10**6 * job.remaining_iterations / top)))
+
+            def worth(plan: Plan, restart: bool) -> int:
+                kept = Fraction(max(0, stands - lost), stands) if restart else 1
+                return int(price * Fraction(plan.throughput) / top * kept)
         elif rules.power is None:
             if rules.reference == "best":
                 unit = max((Fraction(plan.throughput) for plan, _ in fitting), default=1)
@@ -211,6 +218,16 @@ class EveryChoice:
                 return max(0, 1_100_000 - share)
 
         return [(plan, part, worth(plan, running), self._home(job, plan, part, worth)) for plan, part in ways]
+
+    def _price(self, job: Job) -> tuple[int, Fraction]:
+        """Return what a second of a job's fastest plan is worth, by the price of GPUs at its end, and its speed."""
+        gpus = sum(node.gpus for node in self.nodes)
+        mine, behind = _fastest(job, gpus), 0
+        for other in self.round_.jobs:
+            behind += _service(other, gpus) > _service(job, gpus)
+        top = max(mine.values(), default=Fraction(1))
+        costs = [(gpus + behind * count) * ceil(10**6 * top / rate) for count, rate in mine.items()]
+        return min(costs, default=0) // gpus, top
 
     def _home(self, job: Job, plan: Plan, part: tuple, worth) -> dict[tuple[int, ...], int]:
         held = job.placement if job.state == "running" else None
@@ -244,6 +261,19 @@ class EveryChoice:
             )
 
         return all(roomy(self.nodes[s]) for s in chosen)
+
+
+def _fastest(job: Job, most: int) -> dict[int, Fraction]:
+    """Return how fast a job is at best with each number of GPUs that it has plans for, up to so many."""
+    counts = {plan.gpus for plan in job.plans if plan.gpus <= most}
+    return {count: max(Fraction(plan.throughput) for plan in job.plans if plan.gpus == count) for count in counts}
+
+
+def _service(job: Job, most: int) -> int:
+    """Return the microseconds of a GPU that a job has left with the fewest GPUs that it has plans for."""
+    mine = _fastest(job, most)
+    fewest = min(mine, default=1)
+    return int(10**6 * job.remaining_iterations * max(1, fewest) / mine.get(fewest, 1))
 
 
 def _part(job: Job, plan: Plan) -> tuple[int, int, int]:

@@ -17,15 +17,27 @@ from muri_opt.systems.plans.plan_rules import BY_ATTAINED, RANKED
 
 
 class Scale(NamedTuple):
-    """``weight`` millionths of a job are what a second at the ``top`` throughput is worth."""
+    """``weight`` millionths of a job are what a second at the ``top`` throughput is worth.
+
+    ``needs`` are the microseconds that the job needs at the top, rounded down, or ``None`` where lengths are guesses.
+    """
 
     weight: int
     top: float
+    needs: int | None
 
     @property
     def each(self) -> Fraction:
         """Millionths of a job for each unit of throughput."""
         return self.weight / Fraction(self.top)
+
+    def stands(self, horizon: int) -> int:
+        """Return for how many microseconds of a horizon a decision stands for the job, at least one.
+
+        That is no longer than a job of known length needs at its fastest: a restart is charged out of it, so that no
+        change pays that would let the job end later than without.
+        """
+        return horizon if self.needs is None else max(1, min(self.needs, horizon))
 
 
 def check_ranked(job: Job, objective: str) -> None:
@@ -59,7 +71,8 @@ def _scales(round_: Round, objective: str) -> list[Scale]:
     guessed = objective == BY_ATTAINED
     behind = Behind.by_attained(round_.jobs) if guessed else Behind.known(_left(round_, fastest))
     weights = completion_weights(behind, small, np.arange(width), gpus).tolist()
-    return [Scale(weight=weight, top=top) for weight, top in zip(weights, tops, strict=True)]
+    needs = [None if guessed else _needs(job, top) for job, top in zip(round_.jobs, tops, strict=True)]
+    return [Scale(*told) for told in zip(weights, tops, needs, strict=True)]
 
 
 def _fastest(job: Job, gpus: int) -> dict[int, float]:
@@ -75,6 +88,12 @@ def _microseconds(top: float, rate: float) -> int:
     """Return how long the work of a second at the top takes at a rate, rounded up."""
     (over, under), (speed, parts) = top.as_integer_ratio(), rate.as_integer_ratio()
     return -(-SECOND * over * parts // (under * speed))
+
+
+def _needs(job: Job, rate: float) -> int:
+    """Return the microseconds that what a job has left takes at a rate, rounded down."""
+    speed, parts = rate.as_integer_ratio()
+    return SECOND * (job.remaining_iterations or 0) * parts // speed
 
 
 def _left(round_: Round, fastest: Sequence[Mapping[int, float]]) -> list[int]:

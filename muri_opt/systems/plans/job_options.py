@@ -198,14 +198,16 @@ class JobReader:
                 fair_worth(entry.plan.throughput, lowest, Fraction(1) if at_home else kept, rules.power)
                 for entry, at_home in ways
             ]
-        if rules.gate is not None and restarts and is_shut(job, rules.gate):
-            lost = rules.horizon
         if rules.objective in BY_WORTH:
             check_ranked(job, rules.objective)
-            scale = completion_scales(self._round, rules.objective)[position].each
+            own = completion_scales(self._round, rules.objective)[position]
+            scale, stands = own.each, own.stands(rules.horizon)
         else:
+            stands = rules.horizon
             scale = MILLION / reference_of(job, [entry.plan for entry in fitting], rules.reference)
-        return [worth(entry.plan.throughput, scale, 0 if at_home else lost, rules) for entry, at_home in ways]
+        if rules.gate is not None and restarts and is_shut(job, rules.gate):
+            lost = stands
+        return [worth(entry.plan.throughput, scale, 0 if at_home else lost, stands) for entry, at_home in ways]
 
 
 def check_plans(alone: Round, rules: PlanRules) -> None:

@@ -37,7 +37,8 @@ class PlanRules:
     everything else, and then less remaining time is better, as it is or times the service units of the configuration.
     Under ``completions`` an option is worth its part in the rate at which jobs are done: one job by its remaining time.
     Under ``completion`` throughput counts as much as it is worth for completion times, jobs ranked by the service they
-    have left, and under ``completion-attained`` by what they have had.
+    have left, and a restart costs its time out of what a job needs at its fastest where that is less than ``horizon``;
+    under ``completion-attained`` jobs are ranked by what they have had.
 
     With a ``gate`` a running job that may not restart, as it would not keep that part of its run time, is worth nothing
     by an option that restarts it, and that it stays outweighs all throughput; a job that does not say how long it has

@@ -9,7 +9,6 @@ from math import isqrt
 from muri_opt.errors import InputError
 from muri_opt.rounds import Job, Plan, Round
 from muri_opt.rounds.quantities import microseconds
-from muri_opt.systems.plans.plan_rules import PlanRules
 
 MILLION = 1_000_000
 BILLION = 1_000_000_000
@@ -33,14 +32,15 @@ def reference_of(job: Job, fitting: Sequence[Plan], reference: str) -> Fraction:
     return Fraction(max(plan.throughput for plan in named))
 
 
-def worth(throughput: float, scale: Fraction, restart: int, rules: PlanRules) -> int:
-    """Return millionths of the reference throughput, less the part of the horizon that a restart takes.
+def worth(throughput: float, scale: Fraction, restart: int, stands: int) -> int:
+    """Return millionths of the reference throughput, less the part that a restart takes of the time a decision stands.
 
-    ``scale`` is a million over the reference, ``restart`` the microseconds it takes, 0 for none.
+    ``scale`` is a million over the reference; ``restart`` are the microseconds it takes, 0 for none, and ``stands``
+    those of the decision.
     """
     numerator, denominator = throughput.as_integer_ratio()
-    left = max(0, rules.horizon - restart)
-    found = (numerator * scale.numerator * left) // (denominator * scale.denominator * rules.horizon)
+    left = max(0, stands - restart)
+    found = (numerator * scale.numerator * left) // (denominator * scale.denominator * stands)
     if found > MOST:
         raise InputError("plans", f"a throughput of {throughput:g}", f"at most {MOST // MILLION:,} times the reference")
     return found

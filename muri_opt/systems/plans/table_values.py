@@ -73,30 +73,32 @@ class TableValues:
 
     def _throughput(self, rules: PlanRules) -> Ints:
         lost, horizon = self._lost(), rules.horizon
-        if rules.gate is not None:
-            gate = rules.gate
-            shut = np.array([_holds(job) and is_shut(job, gate) for job in self._jobs], dtype=np.bool_)
-            lost = np.where(shut[self._job] & ~self._home, horizon, lost)
-        left = np.maximum(0, horizon - lost)
+        stand: Ints = np.full(len(self._jobs), horizon)
         if rules.objective in BY_WORTH:
             for job in self._jobs:
                 check_ranked(job, rules.objective)
             scales = completion_scales(self._round, rules.objective)
             weights: Ints = np.array([scale.weight for scale in scales], dtype=np.int64)
             per_job = np.array([scale.top for scale in scales])
+            stand = np.array([scale.stands(horizon) for scale in scales], dtype=np.int64)
         else:
             weights, per_job = np.full(len(self._jobs), MILLION), self._references(rules.reference)
-        reference, weight = per_job[self._job], weights[self._job]
-        near = self._speed / reference * weight * (left / horizon)
+        reference, weight, stands = per_job[self._job], weights[self._job], stand[self._job]
+        if rules.gate is not None:
+            gate = rules.gate
+            shut = np.array([_holds(job) and is_shut(job, gate) for job in self._jobs], dtype=np.bool_)
+            lost = np.where(shut[self._job] & ~self._home, stands, lost)
+        left = np.maximum(0, stands - lost)
+        near = self._speed / reference * weight * (left / stands)
         if horizon <= _SMALL * MILLION // max(MILLION, int(weights.max(initial=0))):
-            near = np.where(self._speed == reference, weight * left // horizon + _HALF, near)
+            near = np.where(self._speed == reference, weight * left // stands + _HALF, near)
         near = np.where(left == 0, _HALF, near)
         if (near > MOST).any():
             raise InputError("plans", "a throughput", f"at most {MOST // MILLION:,} times the reference")
 
         def exact(place: int) -> int:
             scale = int(weight[place]) / Fraction(float(reference[place]))
-            return worth(float(self._speed[place]), scale, int(lost[place]), rules)
+            return worth(float(self._speed[place]), scale, int(lost[place]), int(stands[place]))
 
         return exact_floors(near, exact)
 

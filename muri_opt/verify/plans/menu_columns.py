@@ -42,6 +42,7 @@ from muri_opt.verify.plans.value import (
     may_not_stop,
     one_value,
     reference_of,
+    stands_for,
     worth_by_plans,
 )
 
@@ -227,18 +228,21 @@ class _Values:
         if planned.counts_others or (planned.objective == "throughput" and planned.power is None):
             gate = planned.gate
             shut = [gate is not None and run and is_shut(job, gate) for job, run in told]
-            self._lost = np.where(shut, float(planned.horizon), self._lost)
+            stands = [planned.horizon] * len(jobs)
             if planned.counts_others:
                 for job in jobs:
                     check_ranked(job, planned)
                 worth = worth_by_plans(round_, planned.objective)
                 self._parts = np.array([float(worth[job.id][0]) for job in jobs])
                 self._base = np.array([float(worth[job.id][1]) for job in jobs])
+                stands = [stands_for(job, planned, worth[job.id][1]) for job in jobs]
             elif planned.reference == "best":
                 top = np.maximum.reduceat(np.where(fits, speed, 0.0), begin[:-1]) if len(owner) else np.zeros(0)
                 self._base = np.where(top > 0, top, 1.0)
             else:
                 self._base = np.array([float(reference_of(job, planned, ())) for job in jobs])
+            self._stands = stands
+            self._lost = np.where(shut, np.array(stands, dtype=np.float64), self._lost)
         elif planned.power is not None:
             self._base = np.full(len(jobs), np.inf)
             np.minimum.at(self._base, owner[open_], speed[open_])
@@ -272,12 +276,14 @@ class _Values:
                 cost = _MILLION / (np.sqrt(ratio) if planned.power == "-0.5" else ratio)
                 cost = np.where((kept == 1.0) & (speed == self._base[owner]), _MILLION + 0.5, cost)
                 return self._whole(np.where(cost >= 1_100_001, 0.5, 1_100_001 - cost), some, restart)
-        part = np.maximum(0.0, planned.horizon - lost) / planned.horizon
+        stands = np.array(self._stands, dtype=np.float64)[owner]
+        part = np.maximum(0.0, stands - lost) / stands
         base, parts = self._base[owner], self._parts[owner]
         estimate = speed / base * parts * part
         if planned.horizon < _WORD // max(1, int(parts.max(initial=0))):
-            left = np.maximum(0, planned.horizon - lost.astype(np.int64))
-            estimate = np.where(speed == base, left * parts.astype(np.int64) // planned.horizon + 0.5, estimate)
+            whole = np.array(self._stands, dtype=np.int64)[owner]
+            left = np.maximum(0, whole - lost.astype(np.int64))
+            estimate = np.where(speed == base, left * parts.astype(np.int64) // whole + 0.5, estimate)
         return self._whole(np.where(part == 0.0, 0.5, estimate), some, restart)
 
     def _left(self) -> Floats:

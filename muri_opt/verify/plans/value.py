@@ -25,11 +25,12 @@ WAITING = 1_100_000
 class Planned:
     """Which plans a policy may choose, and what they are worth.
 
-    Throughput counts in millionths of a reference, over ``horizon`` microseconds less those of a restart; or, where
-    ``power`` is given, as in Sia's program. With the ``objective`` ``completions`` a job counts one over the time it
-    still needs; with ``time`` or ``service`` that time counts against it, by service units if so told. Without
-    ``switch`` configurations stay on CPUs, or on GPUs. With a ``gate``, a job that would not keep that part of its run
-    time after one more restart has no throughput if it restarts, and that it stays outweighs the throughput of all.
+    Throughput counts in millionths of a reference, over ``horizon`` microseconds less those of a restart, by the
+    objective ``completion`` over no more of them than the job still needs at its fastest; or, where ``power`` is given,
+    as in Sia's program. With the ``objective`` ``completions`` a job counts one over the time it still needs; with
+    ``time`` or ``service`` that time counts against it, by service units if so told. Without ``switch`` configurations
+    stay on CPUs, or on GPUs. With a ``gate``, a job that would not keep that part of its run time after one more
+    restart has no throughput if it restarts, and that it stays outweighs the throughput of all.
     """
 
     change: str
@@ -89,10 +90,11 @@ def plan_values(
         parts, reference = worth_by_plans(round_, planned.objective)[job.id]
     else:
         parts, reference = MILLION, reference_of(job, planned, fitting)
+    whole = stands_for(job, planned, reference)
     cost = micro(job.restart_seconds or 0.0) if restarts else 0
     if restarts and planned.gate is not None and is_shut(job, planned.gate):
-        cost = planned.horizon
-    moved, still = (Fraction(parts * max(0, planned.horizon - lost), planned.horizon) / reference for lost in (cost, 0))
+        cost = whole
+    moved, still = (Fraction(parts * max(0, whole - lost), whole) / reference for lost in (cost, 0))
     return [(_product(plan.throughput, moved), _product(plan.throughput, still)) for plan in allowed]
 
 
@@ -119,6 +121,16 @@ def check_ranked(job: Job, planned: Planned) -> None:
     field = "attained_gpu_seconds" if planned.objective == "completion-attained" else "remaining_iterations"
     if getattr(job, field) is None:
         raise InputError(field, "nothing", "a number: jobs are ranked by it")
+
+
+def stands_for(job: Job, planned: Planned, fastest: Fraction) -> int:
+    """Return the microseconds that a decision stands for a job: those that it needs at its fastest, if they are fewer.
+
+    Only by the objective ``completion``, which knows lengths, are they fewer than the horizon.
+    """
+    if planned.objective != "completion":
+        return planned.horizon
+    return min(planned.horizon, max(1, floor(MILLION * (job.remaining_iterations or 0) / fastest)))
 
 
 def worth_by_plans(round_: Round, objective: str) -> Mapping[str, tuple[int, Fraction]]:
