@@ -112,7 +112,7 @@ def test_a_false_value_and_an_answer_without_a_decision_are_refused(judged):
         ({"policy": "antigravity:fly"}, "answer.json: policy: found 'antigravity'"),
         ({"policy": "srtf:nodes=few"}, "policy 'srtf'.nodes: found 'few'"),
         ({"comment": "x"}, "answer.json: answer: found Object contains unknown field `comment`"),
-        ({"format": "muri-opt/answer/2"}, "answer.json: result"),
+        ({"format": "muri-opt/answer/2"}, "answer.json: format: found 'muri-opt/answer/2'"),
     ],
 )
 def test_what_cannot_be_judged_is_refused_with_its_file(judged, changes, complaint):
