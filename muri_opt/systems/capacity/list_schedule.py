@@ -14,7 +14,7 @@ from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import Ints
 from muri_opt.rounds.change_costs import change_cost
 from muri_opt.systems.capacity.free_capacity import Leftover
-from muri_opt.systems.capacity.gang_rooms import gang_placer
+from muri_opt.systems.capacity.gang_rooms import GangPlacer, gang_placer
 from muri_opt.systems.capacity.known_parts import KnownParts
 from muri_opt.systems.capacity.node_sets import node_sets
 from muri_opt.systems.capacity.rearrangement import Rearrangement, Shares, rearranged_at_home
@@ -24,6 +24,11 @@ MOST_TRIED: Final = 1_000
 """Gangs up to which such tries are made where running ones could not be pushed aside."""
 MOST_TRIES: Final = 8
 """Gangs that may be placed before the running ones so that all find room; a further one leaves all as they were."""
+
+MOST_CORNERED: Final = 32
+"""Gangs that may not be moved for which others are placed anew, each time the order is gone through."""
+MOST_LOOSE: Final = 32
+"""Gangs up to which all are placed anew for such a one, where it is not enough to do so with those in its way."""
 
 _Alike = tuple[int, ...]
 
@@ -72,28 +77,36 @@ class ListSchedule:
         cheapest restarts are looked for. Who finds room may depend on where the others are, so the schedule is made
         again from what it led to, until nothing changes: then deciding again changes nothing either. Each time the jobs
         that run are better by the order, so this ends; and it does not begin again where that would not end before the
-        moment ``until`` of ``time.monotonic``.
+        moment ``until`` of ``time.monotonic``. A gang that may not be moved has its home for as long as those before it
+        are seen to find room beside it.
         """
         running = {job: now for job in self._order if (now := self._known.held(self._round, job)) is not None}
         held = {job: now for job, now in running.items() if job not in self._pinned}
         began = monotonic()
-        shares = self._settled(self._in_order(held), held, until)
-        while 2 * monotonic() - began < until and self._places_matter() and self._another_fits(shares):
+        bound = {job: home for job, home in held.items() if self._round.jobs[job].stays_put}
+        shares = self._settled(self._in_order(held, until), held, until)
+        while 2 * monotonic() - began < until and self._places_matter() and self._another_fits(shares, bound):
             began = monotonic()  # what follows takes about as long as what was done before, or longer
-            again = self._in_order(shares)
+            again = self._in_order(shares | bound, until)
             if again.keys() == shares.keys():
                 return shares
             shares = self._settled(self._settled(again, shares, until), held, until)
         return shares
 
-    def _another_fits(self, shares: Mapping[int, Ints]) -> bool:
-        """Return whether a job that waits would fit in its turn, beside those before it; if none does, nobody moves."""
+    def _another_fits(self, shares: Mapping[int, Ints], bound: Mapping[int, Ints]) -> bool:
+        """Return whether a job that waits would fit in its turn, beside those before it; if none does, nobody moves.
+
+        One that is ``bound`` to its home fits if it can be there.
+        """
         left, full = Leftover.beside(self._round, self._pinned), set[_Alike]()
-        placer = gang_placer(self._round, left, consolidate=self._consolidate, known=self._known)
+        placer = self._placer(left)
         for job in self._order:
             if job in shares:
                 if job not in self._pinned:
                     placer.put(job, shares[job])
+            elif job in bound:
+                if left.within_quota(job) and placer.place(job, bound[job]) is not None:
+                    return True
             elif self._alike[job] not in full and left.within_quota(job):
                 if placer.fits(job):
                     return True
@@ -103,9 +116,9 @@ class ListSchedule:
     def _left_beside(self, shares: Mapping[int, Ints]) -> Leftover:
         return Leftover.beside(self._round, shares, self._known.entries(shares.values()))
 
-    def _in_order(self, held: Mapping[int, Ints]) -> Shares:
+    def _in_order(self, held: Mapping[int, Ints], until: float) -> Shares:
         shares = dict(self._pinned)
-        self._fill(self._left_beside(shares), shares, held)
+        self._fill(self._left_beside(shares), shares, held, until)
         return shares
 
     def _settled(self, shares: Shares, held: Mapping[int, Ints], until: float) -> Shares:
@@ -115,21 +128,7 @@ class ListSchedule:
         """
         if not any(job in held for job in shares):
             return shares
-        order = [job for job in self._order if job in shares and job not in self._pinned]
-        made = rearranged_at_home(
-            self._round, order, held, consolidate=self._consolidate, fixed=self._pinned, known=self._known, until=until
-        )
-        placed = None if made is None else made.shares
-        if made is None and len(order) <= MOST_TRIED:
-            placed = placed_around(
-                self._round,
-                order,
-                held,
-                consolidate=self._consolidate,
-                beside=self._pinned,
-                known=self._known,
-                until=until,
-            )
+        made, placed = self._elsewhere(shares, held, self._pinned, until)
         if placed is None or self._cost(shares, held) < self._cost(placed, held):
             placed, made = dict(shares), None
         if made is None:
@@ -138,6 +137,45 @@ class ListSchedule:
             _be_on_fewer_nodes(made)
         self._fill(made.left, made.shares, held)
         return made.shares
+
+    def _elsewhere(
+        self, shares: Mapping[int, Ints], held: Mapping[int, Ints], fixed: Mapping[int, Ints], until: float
+    ) -> tuple[Rearrangement | None, Shares | None]:
+        """Return other places of the same gangs and of those that are ``fixed``, to be changed further if they can be.
+
+        Those that are held somewhere are there if they can; there are no such places if they are not found.
+        """
+        order = [job for job in self._order if job in shares and job not in fixed]
+        consolidate, known = self._consolidate, self._known
+        made = rearranged_at_home(
+            self._round, order, held, consolidate=consolidate, fixed=fixed, known=known, until=until
+        )
+        if made is not None:
+            return made, made.shares
+        if len(order) > MOST_TRIED:
+            return None, None
+        return None, placed_around(
+            self._round, order, held, consolidate=consolidate, beside=fixed, known=known, until=until
+        )
+
+    def _with_home(self, job: int, shares: Shares, held: Mapping[int, Ints], until: float) -> Shares | None:
+        """Return places of the same gangs beside one that may not be moved, at home; ``None`` if they are not found.
+
+        Where each of them is best put, another may have that home, and the gang could go nowhere else.
+        """
+        home, jobs = held[job], self._round.jobs
+        loose = {other for other in shares if other not in self._pinned and not jobs[other].stays_put}
+        near = {other for other in loose if shares[other][home > 0].any()}
+        for away in (near, loose) if len(loose) <= MOST_LOOSE else (near,):
+            fixed = {other: share for other, share in shares.items() if other not in away}
+            if self._placer(self._left_beside(fixed)).place(job, home) is not None:
+                _, placed = self._elsewhere(shares, held, fixed | {job: home}, until)
+                if placed is not None:
+                    return placed
+        return None
+
+    def _placer(self, left: Leftover) -> GangPlacer:
+        return gang_placer(self._round, left, consolidate=self._consolidate, known=self._known)
 
     def _rearrangement(self, shares: Shares, held: Mapping[int, Ints]) -> Rearrangement:
         return Rearrangement(
@@ -150,10 +188,16 @@ class ListSchedule:
         moved = (job for job in elsewhere if not np.array_equal(shares[job], held[job]))
         return sum(change_cost(self._round.jobs[job]) for job in moved)
 
-    def _fill(self, left: Leftover, shares: Shares, held: Mapping[int, Ints] | None = None) -> None:
-        """Start in order whoever still fits; of jobs that are alike one that does not fit is enough to know it."""
+    def _fill(
+        self, left: Leftover, shares: Shares, held: Mapping[int, Ints] | None = None, until: float = -inf
+    ) -> None:
+        """Start in order whoever still fits; of jobs that are alike one that does not fit is enough to know it.
+
+        Where one that may not be moved finds its home taken before the moment ``until`` of ``time.monotonic``, others
+        are placed anew if they find room beside it.
+        """
         free, homes, full, at_home_only = int(left.gpus.sum()), held or {}, set[_Alike](), left.sets is not None
-        placer = gang_placer(self._round, left, consolidate=self._consolidate, known=self._known)
+        placer, cornered = self._placer(left), 0
         for job in self._order:
             alike = self._alike[job]
             if job in shares or alike[0] > free:
@@ -163,6 +207,14 @@ class ListSchedule:
             if (knows and alike in full) or not left.within_quota(job):
                 continue
             share = placer.place(job, home)
+            if share is None and home is not None and self._round.jobs[job].stays_put:
+                cornered += 1
+                try_anew = cornered <= MOST_CORNERED and monotonic() < until
+                anew = self._with_home(job, shares, homes, until) if try_anew else None
+                if anew is not None:
+                    shares |= anew
+                    left, share = self._left_beside(shares), home
+                    placer, full = self._placer(left), set()
             if share is not None:
                 shares[job] = share
                 free -= alike[0]
