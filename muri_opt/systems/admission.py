@@ -7,8 +7,6 @@ from collections.abc import Container, Mapping
 from muri_opt.errors import InputError, RefusalError
 from muri_opt.rounds import Round
 from muri_opt.rounds.used_fields import refusal, unhonoured
-from muri_opt.systems.orders import ORDERS
-from muri_opt.systems.orders.priority import check_sortable
 from muri_opt.systems.policy import Policy
 from muri_opt.systems.registry import POLICIES
 
@@ -55,6 +53,9 @@ def _check_alone(policy: Policy, alone: Round) -> None:
 
     Rules that count GPUs by the order of jobs refuse one that does not say what the order sorts by, whoever decides.
     """
+    from muri_opt.systems.orders import ORDERS  # importing `solve_round` loads no system
+    from muri_opt.systems.orders.priority import check_sortable
+
     nearest = next(kind for kind in type(policy).__mro__ if vars(kind).keys() & {"check", "check_alone"})
     if "check_alone" in vars(nearest):
         policy.check_alone(alone)

@@ -28,7 +28,7 @@ def test_the_changes_lead_from_the_best_system_to_the_joint_decision(seed):
 
 def test_what_changes_cost_is_told_of_each_of_both_decisions():
     run = {"state": "running", "placement": {"n0": 1}, "restart_seconds": 1.0}
-    job = Job(id="a", gpus=1, remaining_iterations=10, iteration_seconds=1.0, scaling={1: 1.0, 2: 1.9}, **run)
+    job = Job(id="a", gpus=1, remaining_iterations=10_000, iteration_seconds=1.0, scaling={1: 1.0, 2: 1.9}, **run)
     round_ = Round(cluster=Cluster(nodes=(Node(id="n0", gpus=2),)), jobs=(job,))
     gap = explain_joint_gap(round_, "joint-s", WORK)
     assert (gap.first.stats.changes_cost, gap.second.stats.changes_cost) == (None, 1_000_000)
