@@ -25,9 +25,9 @@ MOST_TRIED: Final = 1_000
 MOST_TRIES: Final = 8
 """Gangs that may be placed before the running ones so that all find room; a further one leaves all as they were."""
 
-MOST_CORNERED: Final = 32
+MOST_DISPLACED: Final = 32
 """Gangs that may not be moved for which others are placed anew, each time the order is gone through."""
-MOST_LOOSE: Final = 32
+MOST_MOVABLE: Final = 32
 """Gangs up to which all are placed anew for such a one, where it is not enough to do so with those in its way."""
 
 _Alike = tuple[int, ...]
@@ -164,9 +164,9 @@ class ListSchedule:
         Where each of them is best put, another may have that home, and the gang could go nowhere else.
         """
         home, jobs = held[job], self._round.jobs
-        loose = {other for other in shares if other not in self._pinned and not jobs[other].stays_put}
-        near = {other for other in loose if shares[other][home > 0].any()}
-        for away in (near, loose) if len(loose) <= MOST_LOOSE else (near,):
+        movable = {other for other in shares if other not in self._pinned and not jobs[other].stays_put}
+        near = {other for other in movable if shares[other][home > 0].any()}
+        for away in (near, movable) if len(movable) <= MOST_MOVABLE else (near,):
             fixed = {other: share for other, share in shares.items() if other not in away}
             if self._placer(self._left_beside(fixed)).place(job, home) is not None:
                 _, placed = self._elsewhere(shares, held, fixed | {job: home}, until)
@@ -197,7 +197,7 @@ class ListSchedule:
         are placed anew if they find room beside it.
         """
         free, homes, full, at_home_only = int(left.gpus.sum()), held or {}, set[_Alike](), left.sets is not None
-        placer, cornered = self._placer(left), 0
+        placer, displaced = self._placer(left), 0
         for job in self._order:
             alike = self._alike[job]
             if job in shares or alike[0] > free:
@@ -208,8 +208,8 @@ class ListSchedule:
                 continue
             share = placer.place(job, home)
             if share is None and home is not None and self._round.jobs[job].stays_put:
-                cornered += 1
-                try_anew = cornered <= MOST_CORNERED and monotonic() < until
+                displaced += 1
+                try_anew = displaced <= MOST_DISPLACED and monotonic() < until
                 anew = self._with_home(job, shares, homes, until) if try_anew else None
                 if anew is not None:
                     shares |= anew
