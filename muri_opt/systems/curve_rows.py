@@ -6,55 +6,124 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from math import log10
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from muri_opt.systems.curves import CLEARLY, MOST_SPEED, rounded
-from muri_opt.systems.whole_quotients import Floats, Ints, quotient_down
+from muri_opt.systems.whole_quotients import Floats, Ints, quotient_down, quotient_up
 
+Bools = NDArray[np.bool_]
+_AT_ONCE: Final = 1 << 15
+"""Periods that are worked out together: what they need stays in the processor's cache."""
+_FAR: Final = 1 << 32
+"""More GPUs than a table says."""
 EXACT_TENS: Final = 22
 """Powers of ten up to which floats are exact."""
 TENS: Final = np.array([float(10**digits) for digits in range(EXACT_TENS + 1)])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class SpeedRows:
-    """The speeds of tables one after another, each from 0 GPUs on.
+class CurveRows:
+    """The curves of many tables, in units of 10**-``digits[i]`` iterations a second for table i.
 
-    Table i has ``length[i]`` of them, in units of 10**-``digits[i]`` iterations a second, the least of them above 0 is
-    ``slowest[i]``. Where not ``plain[i]`` it has none here: a table that is refused, or whose numbers floats do not
-    tell, has to be read by itself.
+    Table i says ``length[i]`` - 1 as the most GPUs, and ``slowest[i]`` is the least of its speeds. Where not
+    ``plain[i]`` it is not read here: a table that is refused, or whose numbers floats do not tell, has to be read by
+    itself.
 
-    >>> rows = SpeedRows.of([{1: 1.0, 4: 2.0}, {2: 1.0}, {1: 0.5}])
-    >>> rows.speed.tolist(), rows.length.tolist()
-    ([0, 100000000, 120000000, 150000000, 200000000, 0, 500000000], [5, 0, 2])
+    From a count that a table tells to the next, ``gap`` further, the time of an iteration changes evenly: such a step
+    is of ``table``, from ``count`` GPUs with speed ``low`` to ``high``. The last count of a table is a step by itself.
+
+    >>> rows = CurveRows.of([{1: 1.0, 4: 2.0}, {2: 1.0}, {1: 0.5}])
+    >>> rows.length.tolist(), rows.speeds(np.array([2, 2, 1])).tolist()
+    ([5, 0, 2], [120000000, 0, 500000000])
     """
 
-    speed: Ints
     length: Ints
     slowest: Ints
     digits: Ints
-    plain: NDArray[np.bool_]
+    plain: Bools
+    table: Ints
+    count: Ints
+    gap: Ints
+    low: Ints
+    high: Ints
 
     @classmethod
-    def of(cls, tables: Sequence[Mapping[int, float]]) -> SpeedRows:
-        """Return the speeds of tables, none of which is empty; missing counts are interpolated in iteration time."""
+    def of(cls, tables: Sequence[Mapping[int, float]]) -> CurveRows:
+        """Return the curves of tables, none of which is empty; missing counts are interpolated in iteration time."""
         sizes = np.fromiter(map(len, tables), dtype=np.int64, count=len(tables))
         counts = np.fromiter(chain.from_iterable(tables), dtype=np.int64)
         rates = np.fromiter(chain.from_iterable([table.values() for table in tables]), dtype=np.float64)
         digits, plain = _digits(counts, rates, np.cumsum(sizes) - sizes)
         read = np.repeat(plain, sizes)
-        speeds = _rounded(rates[read], np.repeat(digits, sizes)[read])
+        counts, low = counts[read], _rounded(rates[read], np.repeat(digits, sizes)[read])
         first = np.cumsum(sizes[plain]) - sizes[plain]
+        last = first + sizes[plain] - 1
+        gap, high = np.append(np.diff(counts), 1)[: len(counts)], np.append(low[1:], 0)[: len(low)]
+        gap[last], high[last] = 1, low[last]
         length, slowest = np.zeros((2, len(tables)), dtype=np.int64)
-        speed, length[plain] = _between(counts[read], speeds, sizes[plain])
-        slowest[plain] = np.minimum.reduceat(speeds, first) if len(first) else 0
-        return cls(speed=speed, length=length, slowest=slowest, digits=digits, plain=plain)
+        length[plain] = counts[last] + 1
+        slowest[plain] = np.minimum.reduceat(low, first) if len(first) else 0
+        table = np.repeat(np.flatnonzero(plain), sizes[plain])
+        return cls(
+            length=length,
+            slowest=slowest,
+            digits=digits,
+            plain=plain,
+            table=table,
+            count=counts,
+            gap=gap,
+            low=low,
+            high=high,
+        )
+
+    def speeds(self, gpus: Ints) -> Ints:
+        """Return the speed of each table with so many GPUs, 0 where it does not say one."""
+        said = np.flatnonzero((gpus > 0) & (gpus < self.length))
+        begins = self.table * _FAR + self.count
+        step = np.searchsorted(begins, said * _FAR + gpus[said], side="right") - 1
+        gap, low, high = self.gap[step], self.low[step], self.high[step]
+        found = np.zeros(len(gpus), dtype=np.int64)
+        found[said] = _between(gap, low, high, gpus[said] - self.count[step])
+        return found
+
+    def write_periods(self, numbers: Ints, begin: Ints, units: Units, *, powers: bool) -> None:
+        """Write how long an iteration takes with each number of GPUs, rounded up: unit over speed.
+
+        Those of table i are written from ``begin[i]`` on, which is for 0 GPUs and stays as it is; nowhere where that is
+        below 0. ``powers`` writes those with 1, 2, 4, ... GPUs alone. Steps as long as each other are worked out
+        together, as tables with a row each.
+        """
+        wanted = np.flatnonzero(begin[self.table] >= 0)
+        wanted = wanted[np.argsort(self.gap[wanted], kind="stable")]
+        gaps, starts = np.unique(self.gap[wanted], return_index=True)
+        for gap, alike in zip(gaps.tolist(), np.split(wanted, starts[1:]), strict=False):  # one is empty without gaps
+            many = max(1, _AT_ONCE // gap)
+            for start in range(0, len(alike), many):
+                self._write_steps(alike[start : start + many], gap, numbers, begin, units, powers)
+
+    def _write_steps(self, steps: Ints, gap: int, numbers: Ints, begin: Ints, units: Units, powers: bool) -> None:
+        """Write the periods of steps of the same length."""
+        table, further = self.table[steps], np.arange(gap)
+        speed = _between(gap, self.low[steps][:, None], self.high[steps][:, None], further)
+        period = quotient_up(units.whole[table][:, None], units.about[table][:, None], speed)
+        count = self.count[steps]
+        if powers:
+            gpus = count[:, None] + further
+            period[(gpus & (gpus - 1)) > 0] = 0
+        numbers[(begin[table] + count)[:, None] + further] = period
 
 
-def _digits(counts: Ints, rates: Floats, first: Ints) -> tuple[Ints, NDArray[np.bool_]]:
+class Units(NamedTuple):
+    """The time of an iteration at speed 1 of each table, as whole numbers modulo 2**64 and as floats."""
+
+    whole: Ints
+    about: Floats
+
+
+def _digits(counts: Ints, rates: Floats, first: Ints) -> tuple[Ints, Bools]:
     """Return the digits of each table, and whether floats tell them, and it has rising counts from one GPU on."""
     if not len(first):
         return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.bool_)
@@ -84,20 +153,12 @@ def _rounded(rates: Floats, digits: Ints) -> Ints:
     return speeds
 
 
-def _between(counts: Ints, speeds: Ints, sizes: Ints) -> tuple[Ints, Ints]:
-    """Return the speeds at all counts from 0 on, table after table, and how many each table has.
+def _between(gap: int | Ints, low: Ints, high: Ints, further: Ints) -> Ints:
+    """Return the speeds so many GPUs further than the begins of steps.
 
-    From a count to the next that is told, ``gap`` further, the time of an iteration changes evenly: after k steps the
-    speed is gap x low x high / (gap x high + k x (low - high)), which for k = 0 is ``low``.
+    After k GPUs of a gap the speed is gap x low x high / (gap x high + k x (low - high)), which for k = 0 is ``low``.
     """
-    places = np.arange(len(counts)) + np.repeat(np.arange(1, len(sizes) + 1), sizes)
-    low, at = np.zeros((2, len(counts) + len(sizes)), dtype=np.int64)  # with an entry for 0 GPUs before each table
-    low[places], at[places] = speeds, counts
-    last = np.cumsum(sizes + 1) - 1
-    gap, high = np.diff(at, append=0), np.append(low[1:], 0)
-    gap[last], high[last] = 1, low[last]
-    begin = np.cumsum(gap) - gap
-    k = np.arange(int(gap.sum())) - np.repeat(begin, gap)
-    divisor = np.repeat(gap * high, gap) + k * np.repeat(low - high, gap)
-    about = np.repeat(gap.astype(np.float64) * low * high, gap)
-    return quotient_down(np.repeat(gap * low * high, gap), about, divisor), at[last] + 1
+    divisor = further * (low - high)
+    divisor += gap * high
+    about: Floats = np.multiply(gap, low, dtype=np.float64) * high
+    return quotient_down(gap * low * high, about, divisor)

@@ -7,7 +7,7 @@ from random import Random
 import numpy as np
 from hypothesis import given, strategies as st
 
-from muri_opt.systems.curve_rows import SpeedRows
+from muri_opt.systems.curve_rows import CurveRows, Units
 from muri_opt.systems.curves import MOST_SPEED, scaling_table
 from muri_opt.systems.whole_quotients import MOST_QUOTIENT, quotient_down, quotient_up
 
@@ -20,20 +20,36 @@ RATES = st.one_of(
 TABLES = st.dictionaries(st.one_of(st.integers(1, 9), st.integers(1, 300)), RATES, min_size=1, max_size=5)
 
 
-@given(st.lists(TABLES, max_size=6))
-def test_tables_read_together_have_the_speeds_that_each_has_by_itself(drawn):
+@given(st.lists(TABLES, min_size=1, max_size=6), st.booleans(), st.integers(0, 1 << 40))
+def test_tables_read_together_have_the_speeds_and_periods_that_each_has_by_itself(drawn, powers, time):
     tables = [dict(sorted(table.items())) for table in drawn]
-    rows, start = SpeedRows.of(tables), 0
-    for at, table in enumerate(tables):
-        speeds = tuple(rows.speed[start : start + rows.length[at]].tolist())
-        start += rows.length[at]
-        if not rows.plain[at]:
-            assert speeds == ()
-            continue
-        alone = scaling_table(table)
-        assert (speeds, rows.digits[at]) == (alone.speeds, alone.digits)
-        assert rows.slowest[at] == min(alone.speeds[1:])
-    assert start == len(rows.speed)
+    rows = CurveRows.of(tables)
+    read = rows.plain.tolist()
+    alone = [scaling_table(table) if well else None for table, well in zip(tables, read, strict=True)]
+    assert rows.length.tolist() == [len(one.speeds) if one else 0 for one in alone]
+    assert [(one.digits, min(one.speeds[1:])) for one in alone if one] == [
+        *zip(rows.digits[rows.plain].tolist(), rows.slowest[rows.plain].tolist(), strict=True)
+    ]
+    for gpus in range(-1, int(rows.length.max()) + 1):
+        expected = [one.speeds[gpus] if one and 0 < gpus < len(one.speeds) else 0 for one in alone]
+        assert rows.speeds(np.full(len(tables), gpus)).tolist() == expected
+    begin = np.where(rows.plain, np.cumsum(rows.length) - rows.length, -1)
+    numbers = np.full(int(rows.length.sum()), 0)
+    units = Units(np.full(len(tables), time), np.full(len(tables), float(time)))
+    rows.write_periods(numbers, begin, units, powers=powers)
+    assert numbers.tolist() == [
+        -(-time // speed) if speed and not (powers and gpus & (gpus - 1)) else 0
+        for one in alone
+        if one
+        for gpus, speed in enumerate(one.speeds)
+    ]
+
+
+def test_periods_of_a_table_that_is_not_asked_for_are_not_written():
+    rows = CurveRows.of([{1: 1.0, 4: 2.0}, {1: 1.0, 2: 2.0}])
+    numbers = np.full(4, -5)
+    rows.write_periods(numbers, np.array([-1, 1]), Units(np.array([9, 10**9]), np.array([9.0, 1e9])), powers=False)
+    assert numbers.tolist() == [-5, -5, 10, 5]
 
 
 def test_usual_tables_are_all_read_together():
@@ -41,14 +57,14 @@ def test_usual_tables_are_all_read_together():
     tables = [
         {gpus: draw.uniform(0.01, 100) * gpus ** draw.uniform(0.4, 1) for gpus in (1, 2, 5, 8, 64)} for _ in range(500)
     ]
-    assert SpeedRows.of(tables).plain.all()
+    assert CurveRows.of(tables).plain.all()
 
 
 def test_what_is_refused_is_left_to_be_read_by_itself():
     tables = [{2: 1.0}, {1: 1.0, 2: 1.5}, {4: 1.0, 1: 0.5}]
-    rows = SpeedRows.of(tables)
+    rows = CurveRows.of(tables)
     assert rows.plain.tolist() == [False, True, False]
-    assert rows.speed.tolist() == list(scaling_table(tables[1]).speeds)
+    assert rows.speeds(np.array([2, 2, 1])).tolist() == [0, scaling_table(tables[1]).speeds[2], 0]
 
 
 @given(st.lists(st.tuples(st.integers(1, 1 << 40), st.integers(1, 1 << 40), st.integers(1, 1 << 59)), min_size=1))
@@ -63,7 +79,7 @@ def test_quotients_of_products_beyond_a_word_are_exact(drawn):
 
 def test_quotients_that_come_out_even_are_not_missed_by_one():
     draw = Random(7)
-    some = [(draw.randrange(1, 1 << 50), draw.randrange(1, 1 << 30)) for _ in range(2000)]
+    some = [(draw.randrange(1, MOST_QUOTIENT), draw.randrange(1, 1 << 30)) for _ in range(2000)]
     for change in (-1, 0, 1):
         whole = [quotient * divisor + change for quotient, divisor in some]
         words = np.array([one % 2**64 for one in whole], dtype=np.uint64).view(np.int64)
@@ -77,7 +93,7 @@ def test_quotients_that_come_out_even_are_not_missed_by_one():
 def test_quotients_of_tables_are_those_of_their_rows():
     draw = Random(11)
     divisor = np.array([[draw.randrange(1, 1 << 30)] for _ in range(40)], dtype=np.int64)
-    quotient = np.array([[draw.randrange(1, 1 << 49) for _ in range(25)] for _ in range(40)], dtype=np.int64)
+    quotient = np.array([[draw.randrange(1, MOST_QUOTIENT) for _ in range(25)] for _ in range(40)], dtype=np.int64)
     for change in (-1, 0, 1):
         words = quotient * divisor + change  # beyond a word, as the sums below are not
         whole = quotient.astype(object) * divisor.astype(object) + change

@@ -8,32 +8,27 @@ than as numbers. Where some number is too large for a word, a row is a tuple.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from operator import attrgetter
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from muri_opt.rounds import Job
 from muri_opt.rounds.quantities import MICROSECONDS_PER_SECOND
-from muri_opt.systems.curve_rows import EXACT_TENS, TENS, SpeedRows
-from muri_opt.systems.curves import MOST_SPEED
+from muri_opt.systems.curve_rows import EXACT_TENS, TENS, Bools, CurveRows, Units
 from muri_opt.systems.joint.jobs.job_model import NANOSECONDS, UNSAID, JobModel
 from muri_opt.systems.whole_quotients import MOST_QUOTIENT, Floats, Ints, quotient_up
 
 Row = bytes | tuple[int, ...]
-Bools = NDArray[np.bool_]
 STAGES: Final = 2
 """Where the stages of a row begin: the base and their number are before them."""
 NO_STAGES: Final = -1
 LARGEST: Final = 1 << 62
 """Numbers below it are kept as machine words."""
 _DIGITS_OF_A_SECOND: Final = 9
-_AT_ONCE: Final = 1 << 16
-"""Periods that are worked out together."""
 _WORD: Final = np.dtype(np.int64).itemsize
 _TENS_IN_WORDS: Final = np.array([10**power % 2**64 for power in range(EXACT_TENS + 1)], dtype=np.uint64).view(np.int64)
 _said = attrgetter("gpus", "iteration_seconds", "stage_seconds", "scaling")
@@ -59,25 +54,13 @@ def rows_of(jobs: Sequence[Job], *, full: bool, powers: bool) -> list[bytes | No
     found: list[bytes | None] = [None] * len(jobs)
     fixed = [at for at, job in enumerate(jobs) if job.scaling is None]
     elastic = [at for at, job in enumerate(jobs) if job.scaling is not None]
-    for places, periods_of in ((fixed, _fixed), *((some, _elastic) for some in _blocks(jobs, elastic))):
+    for places, periods_of in ((fixed, _fixed), (elastic, _elastic)):
         if places:
             said = _Said.of([jobs[at] for at in places])
-            rows = _packed(said, periods_of(said), full=full, powers=powers)
+            rows = _packed(said, periods_of(said, powers), full=full)
             for at, row in zip(places, rows, strict=True):
                 found[at] = row
     return found
-
-
-def _blocks(jobs: Sequence[Job], places: Sequence[int]) -> Iterator[list[int]]:
-    """Yield places of jobs that scale, some at a time: what their periods need stays in the processor's cache."""
-    some, numbers = list[int](), 0
-    for at in places:
-        some.append(at)
-        numbers += max(jobs[at].scaling or (0,))
-        if numbers >= _AT_ONCE:
-            yield some
-            some, numbers = [], 0
-    yield some
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -129,81 +112,81 @@ class _Said:
         return np.asarray(small & (self.gpus >= 1) & (self.seconds != 0) & ~(self.shares & (self.in_all == 0)))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _Periods:
-    """Periods of jobs one after another, ``length[i]`` of job i, none where it is not ``plain``.
+class _Periods(NamedTuple):
+    """Periods of jobs: ``length[i]`` of job i from 0 GPUs on, none where it is not ``plain``.
 
-    ``alone[i]`` is that with the GPUs it asks for, 0 where it cannot have them.
+    ``alone[i]`` is that with the GPUs it asks for, 0 where it cannot have them. ``write`` puts those of each job into
+    an array of zeros, from a place in it on; it leaves out a job whose place is below 0.
     """
 
     plain: Bools
     length: Ints
-    period: Ints
     alone: Ints
+    write: Callable[[Ints, Ints], None]
 
 
-def _fixed(said: _Said) -> _Periods:
+def _fixed(said: _Said, _: bool) -> _Periods:
     """Return the periods of jobs that run with the GPUs they ask for."""
-    plain = said.plain
+    plain, gpus = said.plain, said.gpus
     unsaid = np.where(said.shares, said.in_all, UNSAID)
     alone = np.where(said.timed, said.nanoseconds, unsaid)
-    length = np.where(plain, said.gpus + 1, 0)
-    period = np.zeros(int(length.sum()), dtype=np.int64)
-    period[np.cumsum(length)[plain] - 1] = alone[plain]
-    return _Periods(plain=plain, length=length, period=period, alone=alone)
+
+    def write(numbers: Ints, begin: Ints) -> None:
+        numbers[(begin + gpus)[plain]] = alone[plain]
+
+    return _Periods(plain, np.where(plain, gpus + 1, 0), alone, write)
 
 
-def _elastic(said: _Said) -> _Periods:
-    """Return the periods of jobs that scale: those of their tables, which an iteration's time sets if it is said."""
-    rows = SpeedRows.of([table for table in said.tables if table is not None])
-    timed, gpus = said.timed, said.gpus
-    within = gpus < rows.length
+def _elastic(said: _Said, powers: bool) -> _Periods:
+    """Return the periods of jobs that scale: those of their tables, which an iteration's time sets if it is said.
+
+    ``powers`` leaves them 1, 2, 4, ... GPUs.
+    """
+    rows = CurveRows.of([table for table in said.tables if table is not None])
+    timed, asked = said.timed, rows.speeds(said.gpus)
+    within = asked > 0
     tens = _DIGITS_OF_A_SECOND + rows.digits
     plain = rows.plain & said.plain & (within | ~(timed | said.shares)) & (timed | (tens <= EXACT_TENS))
-    first = np.cumsum(rows.length) - rows.length
-    set_by = np.append(rows.speed, 1)[np.where(timed & within, first + gpus, -1)]
+    set_by = np.where(timed & within, asked, 1)
     tens = np.where(timed | ~plain, 0, tens)
-    unit = np.where(timed, said.nanoseconds, _TENS_IN_WORDS[tens]) * set_by
-    about = np.where(timed, said.nanoseconds.astype(np.float64), TENS[tens]) * set_by
-    plain &= about < rows.slowest * float(MOST_QUOTIENT)
-    length = np.where(plain, rows.length, 0)
-    speed = rows.speed if plain.all() else rows.speed[np.repeat(plain, rows.length)]
-    able = speed > 0
-    period = quotient_up(np.repeat(unit, length), np.repeat(about, length), np.where(able, speed, MOST_SPEED)) * able
+    units = Units(
+        np.where(timed, said.nanoseconds, _TENS_IN_WORDS[tens]) * set_by,
+        np.where(timed, said.nanoseconds.astype(np.float64), TENS[tens]) * set_by,
+    )
+    plain &= units.about < rows.slowest * float(MOST_QUOTIENT)
     has = plain & within
-    alone = np.zeros(len(gpus), dtype=np.int64)
-    alone[has] = period[(np.cumsum(length) - length + gpus)[has]]
-    return _Periods(plain=plain, length=length, period=period, alone=alone)
+    alone = np.zeros(len(asked), dtype=np.int64)
+    alone[has] = quotient_up(units.whole[has], units.about[has], asked[has])
+
+    def write(numbers: Ints, begin: Ints) -> None:
+        rows.write_periods(numbers, begin, units, powers=powers)
+
+    return _Periods(plain, np.where(plain, rows.length, 0), alone, write)
 
 
-def _packed(said: _Said, periods: _Periods, *, full: bool, powers: bool) -> list[bytes | None]:
-    """Return the rows of jobs with these periods.
-
-    ``full`` lets stages fill the iteration; ``powers`` leaves elastic jobs 1, 2, 4, ... GPUs.
-    """
+def _packed(said: _Said, periods: _Periods, *, full: bool) -> list[bytes | None]:
+    """Return the rows of jobs with these periods; ``full`` lets stages fill the iteration."""
     plain, length = periods.plain, periods.length[periods.plain]
-    period = periods.period
-    gpus = np.arange(len(period)) - np.repeat(np.cumsum(length) - length, length)
-    if powers and said.tables[0] is not None:
-        period = np.where(gpus & (gpus - 1), 0, period)
     shares, stages, alone = said.shares[plain], said.stages[plain], periods.alone[plain]
     count = stages.shape[1]
     head = STAGES + count * shares
     end = np.cumsum(head + length)
     begin = end - length - head
-    numbers = np.empty(int(end[-1]) if len(end) else 0, dtype=np.int64)
+    numbers = np.zeros(int(end[-1]) if len(end) else 0, dtype=np.int64)
     numbers[begin] = np.where(shares, np.minimum(alone, said.in_all[plain]) if full else alone, 1)
     numbers[begin + 1] = np.where(shares, count, NO_STAGES)
     numbers[(begin[shares] + STAGES)[:, None] + np.arange(count)] = stages[shares]
-    numbers[np.repeat(begin + head, length) + gpus] = period
+    first = np.full(len(plain), -1, dtype=np.int64)
+    first[plain] = begin + head
+    periods.write(numbers, first)
     rows = iter(cut(numbers, end))
     return [next(rows) if well else None for well in plain.tolist()]
 
 
 def cut(numbers: Ints, end: Ints) -> list[bytes]:
     """Return the rows of numbers that follow each other, by where each of them ends."""
-    written, bounds = numbers.tobytes(), (_WORD * end).tolist()
-    return [written[start:stop] for start, stop in zip([0, *bounds], bounds, strict=False)]
+    written, bounds = numbers.data.cast("B"), (_WORD * end).tolist()
+    return [bytes(written[start:stop]) for start, stop in zip([0, *bounds], bounds, strict=False)]
 
 
 def _nanoseconds(seconds: Floats) -> Ints:

@@ -109,6 +109,10 @@ class Models:
             known = self._models[kind] = JobModel(period=period, stages=stages, base=base, plans=self.plans[kind])
         return known
 
+    def of_each_job(self, told: NDArray[Any]) -> NDArray[Any]:
+        """Return what is told of each model in a row of its own, in a row for each job."""
+        return told if len(told) == len(self.kind) else told.take(self.kind, axis=0)  # else each is the next job's
+
     def stages_on(self, kinds: Ints, gpus: Ints) -> NDArray[Any]:
         """Return ``[..., r]``, the times of the stages of models on so many GPUs each."""
         times, period, base = self.stages[kinds], self.period[kinds, gpus][..., None], self.base[kinds][..., None]
@@ -219,9 +223,13 @@ def _numbers(rows: Sequence[Row]) -> tuple[NDArray[Any], Ints]:
 
 
 def _first_above_0(numbers: NDArray[Any], begin: Ints) -> Ints:
-    """Return how far the next number above 0 is behind each of some places."""
-    places = np.flatnonzero(numbers > 0)
-    return places[np.searchsorted(places, begin)] - begin
+    """Return how far the next number above 0 is behind each of some places, at least one further."""
+    found = np.ones(len(begin), dtype=np.int64)
+    later = np.flatnonzero(numbers[begin + 1] <= 0)
+    if len(later):
+        places = np.flatnonzero(numbers > 0)
+        found[later] = places[np.searchsorted(places, begin[later])] - begin[later]
+    return found
 
 
 @recalled

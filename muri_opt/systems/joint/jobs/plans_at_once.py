@@ -11,7 +11,8 @@ import numpy as np
 
 from muri_opt.rounds import Job
 from muri_opt.rounds.quantities import MIB_PER_GIB, MILLI_PER_CPU
-from muri_opt.systems.joint.jobs.model_rows import NO_STAGES, STAGES, Bools, cut
+from muri_opt.systems.curve_rows import Bools
+from muri_opt.systems.joint.jobs.model_rows import NO_STAGES, STAGES, cut
 from muri_opt.systems.joint.jobs.plan_ways import (
     GPUS,
     LARGEST,

@@ -106,7 +106,7 @@ def worth_of(round_: Round, models: Models, rules: JointRules) -> Worth:
     unit, service = max(1, gpus * kappa.denominator * parts), service_left(round_, models, rules)
     if rules.power is None:
         counts = models.counts
-        period = models.period.take(models.kind, axis=0).take(counts, axis=1)
+        period = models.of_each_job(models.period.take(counts, axis=1))
         behind = Behind.guessed(round_.jobs, service) if rules.chance else Behind.known(service)
         new = least_cost(period, counts, behind.each, gpus * kappa.denominator * parts, kappa.numerator)
     else:
