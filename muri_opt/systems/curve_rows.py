@@ -52,7 +52,38 @@ class CurveRows:
 
     @classmethod
     def of(cls, tables: Sequence[Mapping[int, float]]) -> CurveRows:
-        """Return the curves of tables, none of which is empty; missing counts are interpolated in iteration time."""
+        """Return the curves of tables, none of which is empty; missing counts are interpolated in iteration time.
+
+        One that is given several times, as by jobs of one model, is read once.
+        """
+        number: dict[int, int] = {}
+        whose = [number.setdefault(id(table), len(number)) for table in tables]
+        if len(number) == len(tables):
+            return cls._read(tables)
+        unlike = {id(table): table for table in tables}  # in the order of their numbers
+        return cls._read([*unlike.values()]).of_each(np.array(whose, dtype=np.int64))
+
+    def of_each(self, whose: Ints) -> CurveRows:
+        """Return the curves of tables that are those of these numbers, in turn."""
+        steps = np.bincount(self.table, minlength=len(self.length))
+        first, count = (np.cumsum(steps) - steps)[whose], steps[whose]
+        begin = np.cumsum(count) - count
+        step = np.arange(int(count.sum())) + np.repeat(first - begin, count)
+        return CurveRows(
+            length=self.length[whose],
+            slowest=self.slowest[whose],
+            digits=self.digits[whose],
+            plain=self.plain[whose],
+            table=np.repeat(np.arange(len(whose)), count),
+            count=self.count[step],
+            gap=self.gap[step],
+            low=self.low[step],
+            high=self.high[step],
+        )
+
+    @classmethod
+    def _read(cls, tables: Sequence[Mapping[int, float]]) -> CurveRows:
+        """Return the curves of tables, each of which is another one."""
         sizes = np.fromiter(map(len, tables), dtype=np.int64, count=len(tables))
         counts = np.fromiter(chain.from_iterable(tables), dtype=np.int64)
         rates = np.fromiter(chain.from_iterable([table.values() for table in tables]), dtype=np.float64)

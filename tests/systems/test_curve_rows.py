@@ -23,6 +23,7 @@ TABLES = st.dictionaries(st.one_of(st.integers(1, 9), st.integers(1, 300)), RATE
 @given(st.lists(TABLES, min_size=1, max_size=6), st.booleans(), st.integers(0, 1 << 40))
 def test_tables_read_together_have_the_speeds_and_periods_that_each_has_by_itself(drawn, powers, time):
     tables = [dict(sorted(table.items())) for table in drawn]
+    tables += tables[len(tables) // 2 :]  # the very same ones again
     rows = CurveRows.of(tables)
     read = rows.plain.tolist()
     alone = [scaling_table(table) if well else None for table, well in zip(tables, read, strict=True)]
