@@ -1,14 +1,16 @@
 """The first answer of the joint policies: how long it takes to decide waiting jobs of which nothing is remembered.
 
-Run with ``python -m benchmarks.joint_first [--jobs N] [--rounds N] [--policies ...]``. Rounds are drawn whose jobs have
-stages and curves of a few models, or all different ones: stages and curves, either of them, plans, GPUs and a time
-only, or a fifth of each; then rounds in which quotas, priorities, CPUs and memory, GPU types or labels bind besides,
-or several of these. Each round is drawn anew and decided once, by the policy alone, without the check of the answer and
-its bound.
+Run with ``python -m benchmarks.joint_first [--jobs N] [--rounds N] [--policies ...] [--workloads ...]``. Rounds are
+drawn whose jobs have stages and curves of a few models, or all different ones: stages and curves, either of them,
+plans, GPUs and a time only, or a fifth of each; then rounds in which quotas, priorities, CPUs and memory, GPU types or
+labels bind besides, or several of these. With workloads, such as ``trace4.csv?scaling=curves.csv``, the jobs of each
+round are drawn from one of them instead, each somewhere on its way. Each round is drawn anew and decided once, by the
+policy alone, without the check of the answer and its bound.
 
-Seconds are those of the processor, until there is a first answer, and in other rounds until it is not improved any more
-(*all*, the median); *loops* are the median of the first in units of the plain loop of :mod:`benchmarks.scale`, run
-before and after each decision, which can be compared between machines, loaded ones too.
+Seconds are those of the processor, until it is first known who runs where, the median and the *longest*; until those
+who wait are told why, too (*told*), and in other rounds until the answer is not improved any more (*all*), medians.
+*loops* are the medians of the first two in units of the plain loop of :mod:`benchmarks.scale`, run before and after
+each decision, which can be compared between machines.
 """
 
 from __future__ import annotations
@@ -16,7 +18,8 @@ from __future__ import annotations
 import argparse
 import gc
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from random import Random
 from statistics import median
 from typing import Any, Final, NamedTuple
@@ -26,7 +29,11 @@ from msgspec.structs import replace
 from benchmarks.scale import SIZES, plain_loop
 from benchmarks.what_binds import BINDING, bound_by
 from muri_opt import Cluster, Job, Limits, Node, Plan, Round, policy_from
+from muri_opt.errors import InputError
+from muri_opt.replay.workload import Workload
+from muri_opt.replay.workloads.files import read_workload
 from muri_opt.rounds.budget import Budget
+from muri_opt.systems.joint.policy import JointPolicy
 
 RESOURCES: Final = ("storage", "cpu", "gpu", "network")
 FEW: Final = 40
@@ -129,22 +136,57 @@ def _job(draw: Random, said: Sequence[str], most: int) -> Job:
     return Job(id="-", gpus=draw.choice((1, 1, 1, 2, 2, 4, 8)), **fields)
 
 
-def measured(policy: str, kind: str, jobs: int, rounds: int, limits: Limits = _AT_ONCE) -> tuple[list[float], float]:
-    """Return the seconds that the decision of each drawn round took within limits, and the median in plain loops."""
-    chosen, seconds, loops = policy_from(policy), list[float](), list[float]()
+def sampled_round(workload: Workload, jobs: int, seed: str) -> Round:
+    """Return a round of waiting jobs of a workload, each of which has any part of its work left."""
+    draw = Random(seed)  # noqa: S311 - nothing secret is drawn
+    sampled = (
+        replace(
+            said,
+            id=f"job-{number}",
+            tenant=None,
+            submitted=float(number),
+            remaining_iterations=1 + int((said.remaining_iterations or 1) * draw.random()),
+            attained_gpu_seconds=round(10 ** draw.uniform(0, 6), 3),
+        )
+        for number, said in enumerate(draw.choices(workload.jobs, k=jobs))
+    )
+    nodes = tuple(Node(id=f"n{number}", gpus=8) for number in range(SIZES[jobs][0]))
+    return Round(cluster=Cluster(nodes=nodes), resources=workload.resources, jobs=tuple(sampled))
+
+
+class Measured(NamedTuple):
+    """The seconds that each round took until it was known who runs where, and until all was told; loops of both."""
+
+    placed: list[float]
+    told: list[float]
+    loops: tuple[float, float]
+
+
+def measured(policy: str, drawn: Callable[[str], Round], rounds: int, limits: Limits = _AT_ONCE) -> Measured:
+    """Return what the decisions of rounds ``drawn`` by a seed take within limits."""
+    chosen, placed, told = policy_from(policy), list[float](), list[float]()
+    if not isinstance(chosen, JointPolicy):
+        raise InputError("policies", policy, "joint policies")
+    loops: list[tuple[float, float]] = []
     for seed in range(rounds + 1):
-        round_ = round_of(kind, jobs, f"{policy} {limits.seconds} {seed}")
+        round_ = drawn(f"{policy} {limits.seconds} {seed}")
         gc.collect()
         gc.disable()  # as while a session answers
-        before, began = plain_loop(), time.process_time()
-        chosen.decide_within(round_, 0, Budget(limits=limits))
+        loop, began = plain_loop(), time.process_time()
+        chosen.check_honoured(round_)
+        chosen.check(round_)
+        found = chosen.placed_within(round_, Budget(limits=limits))
+        first = time.process_time() - began
+        chosen.told(round_, found)
         spent = time.process_time() - began
-        loop = (before + plain_loop()) / 2
+        loop = (loop + plain_loop()) / 2
         gc.enable()
         if seed:  # the first one loads what is needed
-            seconds.append(spent)
-            loops.append(spent / loop)
-    return seconds, median(loops)
+            placed.append(first)
+            told.append(spent)
+            loops.append((first / loop, spent / loop))
+    first_loops, all_loops = zip(*loops, strict=True)
+    return Measured(placed, told, (median(first_loops), median(all_loops)))
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -153,15 +195,22 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--jobs", type=int, choices=SIZES, default=1_000)
     parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--policies", nargs="+", default=["joint-s", "joint-l"])
+    parser.add_argument("--workloads", nargs="+", default=[])
     given = parser.parse_args(arguments)
-    print(f"| {given.jobs:,} jobs | policy | first, s | longest, s | all, s | loops |")
-    print("| --- | --- | ---: | ---: | ---: | ---: |")
-    for kind in (*KINDS, *BINDING, *OF_OTHERS):
+    draws: dict[str, Callable[[str], Round]] = {}
+    for text in given.workloads:
+        draws[text] = partial(sampled_round, read_workload(text), given.jobs)
+    if not draws:
+        draws = {kind: partial(round_of, kind, given.jobs) for kind in (*KINDS, *BINDING, *OF_OTHERS)}
+    print(f"| {given.jobs:,} jobs | policy | first, s | longest, s | told, s | all, s | loops |")
+    print("| --- | --- | ---: | ---: | ---: | ---: | ---: |")
+    for kind, drawn in draws.items():
         for policy in given.policies:
-            seconds, loops = measured(policy, kind, given.jobs, given.rounds)
-            every, _ = measured(policy, kind, given.jobs, given.rounds, Limits())
-            first, longest, all_ = median(seconds), max(seconds), median(every)
-            print(f"| {kind} | `{policy}` | {first:.3f} | {longest:.3f} | {all_:.3f} | {loops:.1f} |", flush=True)
+            found = measured(policy, drawn, given.rounds)
+            every = measured(policy, drawn, given.rounds, Limits())
+            seconds = (median(found.placed), max(found.placed), median(found.told), median(every.told))
+            cells = (kind, f"`{policy}`", *(f"{one:.3f}" for one in seconds), "{:.1f}, {:.1f}".format(*found.loops))
+            print("| " + " | ".join(cells) + " |", flush=True)
 
 
 if __name__ == "__main__":

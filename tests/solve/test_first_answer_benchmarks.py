@@ -43,3 +43,18 @@ def test_first_answers_of_joint_rounds(capsys: pytest.CaptureFixture[str], monke
     joint_first.main(["--jobs", "100", "--rounds", "1", "--policies", "joint-s"])
     printed = capsys.readouterr().out.strip().splitlines()
     assert [cells(line)[0] for line in printed[2:]] == [*joint_first.KINDS, MANY, plans]
+
+
+def test_first_answers_of_jobs_of_a_workload_of_ones_own(capsys: pytest.CaptureFixture[str]) -> None:
+    workload = "generate:philly?jobs=30&seed=1"
+    joint_first.main(["--jobs", "100", "--rounds", "2", "--policies", "joint-s", "--workloads", workload])
+    line = cells(capsys.readouterr().out.strip().splitlines()[2])
+    assert line[:2] == [workload, "`joint-s`"]
+    first, longest, told = map(float, line[2:5])
+    assert 0 <= first <= longest
+    assert first <= told
+
+
+def test_only_joint_policies_have_first_answers() -> None:
+    with pytest.raises(InputError, match="joint policies"):
+        joint_first.main(["--jobs", "100", "--rounds", "1", "--policies", "fifo"])

@@ -176,7 +176,7 @@ class JointPolicy(Policy):
             if place is None:
                 return decision
             placed[group] = place
-        return Decision(assignments=decision.assignments, waiting=joint_decision(round_, models, rules, placed).waiting)
+        return Decision(assignments=decision.assignments, waiting=self.told(round_, placed).waiting)
 
     def starting(self, round_: Round, gpus: int) -> Sequence[tuple[int, int]]:
         """Return the jobs alone that are worth most on so many GPUs, those worth most for a GPU first."""
@@ -214,9 +214,16 @@ class JointPolicy(Policy):
         apart = self.set_apart(round_)
         if apart is not None:
             return self.joined(apart, self.decide_within(apart.rest, seed, budget))
+        return self.told(round_, self.placed_within(round_, budget))
+
+    def placed_within(self, round_: Round, budget: Budget) -> dict[Group, Place]:
+        """Return the groups that run, by the places of their jobs, and where: what is decided, before it is told."""
         rules = JointRules.of(self.rules)
         models = models_of(round_, rules)
-        worth = worth_of(round_, models, rules)
-        case = Case(round_=round_, models=models, worth=worth, rules=rules)
-        placed = last_within(deciding(case, early=budget.limits.seconds is not None), budget)
-        return joint_decision(round_, models, rules, placed)
+        case = Case(round_=round_, models=models, worth=worth_of(round_, models, rules), rules=rules)
+        return last_within(deciding(case, early=budget.limits.seconds is not None), budget)
+
+    def told(self, round_: Round, placed: Mapping[Group, Place]) -> Decision:
+        """Return the decision in which groups run there, with the reasons for which all others wait."""
+        rules = JointRules.of(self.rules)
+        return joint_decision(round_, models_of(round_, rules), rules, placed)
