@@ -22,15 +22,14 @@ _LEAST_SAMPLE: Final = 0.001
 class GuessedLengthsPolicy(JointPolicy):
     """The joint round where lengths are guesses: each job is expected to take as long again as it has had.
 
-    A guess does not put jobs in an order that is worth a restart. So jobs behind another are counted by ``chance``, and
-    a running job saves what ``stops`` cost; by ``weights=rank,restarts=pay``, what is usual where lengths are known,
-    jobs that have had about as much take turns. The policy wants to be asked ``again`` after so many seconds.
+    A guess does not put jobs in an order that is worth a restart. So jobs behind another are counted by ``chance``; by
+    ``rank``, what is usual where lengths are known, jobs that have had about as much take turns. The policy wants to be
+    asked ``again`` after so many seconds.
 
     >>> policy_from("joint-l").spec, policy_from("joint-l:restarts=pay,weights=rank").spec
     ('joint-l', 'joint-l:restarts=pay,weights=rank')
     """
 
-    restarts: str = "stops"
     weights: str = "chance"
     again: str = "1800"
 

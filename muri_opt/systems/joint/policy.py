@@ -51,9 +51,9 @@ class JointPolicy(Policy):
     left, or had, to a ``power`` instead. With ``weights`` ``gittins``, ``joint-l`` expects jobs to be as long as
     ``samples`` of the GPU-seconds of jobs that have ended; a replay adds those that end in it; with ``chance`` it
     counts by how likely other jobs are to need more service, so that jobs that have had about as much do not take
-    turns. A decision is expected to stand for ``horizon`` seconds; with ``restarts`` ``pay`` a running job that is
-    given other GPUs loses its restart of them, and with ``stops`` it saves as much by going on as it is instead, so
-    that one that is stopped for another counts as a restart, too.
+    turns. A decision is expected to stand for ``horizon`` seconds; with ``restarts`` ``stops`` a running job saves
+    its restart of them by going on as it is, whether it would be given other GPUs or be stopped; with ``pay`` it loses
+    as much if it is given other GPUs, and being stopped costs nothing.
 
     >>> [one.jobs for one in policy_from("joint-s:group=2").decide(shipped_round("toy/eight-stages"), 0).assignments]
     [('a', 'e'), ('b', 'c')]
@@ -82,7 +82,7 @@ class JointPolicy(Policy):
         "shares": ("all", "powers"),
         "kappa": Span(0, 1000),
         "horizon": Span(0.001, MAX_SECONDS),
-        "restarts": ("pay", "stops", "ignore"),
+        "restarts": ("stops", "pay", "ignore"),
         "weights": ("rank", "pow", "gittins", "chance"),
         "power": POWERS,
         "samples": GpuSecondsList(words=(NO_SAMPLES,)),

@@ -21,7 +21,7 @@ USUAL: Final = {
     "shares": "all",
     "kappa": "1",
     "horizon": "600",
-    "restarts": "pay",
+    "restarts": "stops",
     "weights": "rank",
     "power": "0.5",
     "samples": NO_SAMPLES,

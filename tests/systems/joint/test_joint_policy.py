@@ -118,14 +118,15 @@ def test_measured_rates_are_refused_as_they_do_not_say_on_how_many_gpus():
             solve_round(measured, policy, "heuristic")
 
 
-def test_where_lengths_are_guesses_chance_and_stops_are_usual():
+def test_where_lengths_are_guesses_chance_is_usual_and_stops_are_everywhere():
     usual = policy_from("joint-l")
     assert usual == policy_from("joint-l:weights=chance,restarts=stops")
+    assert policy_from("joint-s") == policy_from("joint-s:weights=rank,restarts=stops")
     assert (usual.spec, usual.rules["weights"], usual.rules["restarts"]) == ("joint-l", "chance", "stops")
     by_rank = policy_from("joint-l:weights=rank,restarts=pay")
     assert by_rank.spec == "joint-l:restarts=pay,weights=rank"
-    assert by_rank.rules == {**policy_from("joint-s").rules, "lengths": "attained"}
-    assert policy_from("joint-s:restarts=stops").spec == "joint-s:restarts=stops"
+    assert by_rank.rules == {**policy_from("joint-s:restarts=pay").rules, "lengths": "attained"}
+    assert policy_from("joint-s:restarts=pay").spec == "joint-s:restarts=pay"
 
 
 def test_only_unknown_lengths_ask_again():
@@ -170,9 +171,14 @@ def test_a_job_moves_only_where_that_gains_more_than_its_restart():
         ("joint-s", 10.0, 9000, 2),
         ("joint-s", 400.0, 9000, 1),
         ("joint-s", 10.0, 10, 1),  # it would end after 18 s instead of 10
-        ("joint-s", 10.0, 73, 2),  # in the 73 / 1.2 s that it needs at best it does more in spite of its restart
-        ("joint-s", 10.0, 71, 1),
-        ("joint-s:horizon=59", 10.0, 73, 1),
+        ("joint-s", 10.0, 61, 2),  # after 10 + 61 / 1.2 = 60.8 s
+        ("joint-s", 10.0, 59, 1),  # it would end after 59.2 s
+        ("joint-s:horizon=49", 10.0, 61, 1),
+        ("joint-s:restarts=pay", 10.0, 9000, 2),
+        ("joint-s:restarts=pay", 400.0, 9000, 1),
+        ("joint-s:restarts=pay", 10.0, 73, 2),  # in the 73 / 1.2 s that it needs at best it does more all the same
+        ("joint-s:restarts=pay", 10.0, 71, 1),
+        ("joint-s:restarts=pay,horizon=59", 10.0, 73, 1),
         ("joint-s:restarts=ignore", 400.0, 10, 2),
     ):
         grown = job("a", restart_seconds=restart, remaining_iterations=left, **grows)

@@ -66,8 +66,8 @@ def test_the_size_that_is_dear_at_the_end_is_not_the_fastest():
         {"weights": "pow", "power": "1", "lengths": "attained", "kappa": "0.25"},
         {"weights": "chance", "lengths": "attained"},
         {"weights": "chance", "lengths": "attained", "kappa": "0.25"},
-        {"restarts": "stops"},
-        {"restarts": "stops", "weights": "chance", "lengths": "attained"},
+        {"restarts": "pay"},
+        {"restarts": "pay", "weights": "chance", "lengths": "attained"},
         {"weights": "gittins", "lengths": "attained", "samples": "1/2/2/6/40"},
     ],
 )
@@ -75,8 +75,8 @@ def test_the_policy_and_the_verifier_say_the_same_worth(rules):
     checked = Joint(
         lengths=rules.get("lengths", "known"),
         kappa=Fraction(rules.get("kappa", "1")),
-        pay=rules.get("restarts", "pay") != "ignore",
-        stops=rules.get("restarts") == "stops",
+        pay=rules.get("restarts") != "ignore",
+        stops=rules.get("restarts", "stops") == "stops",
         power=Fraction(rules["power"]) if "power" in rules else None,
         chance=rules.get("weights") == "chance",
         samples=tuple(1000 * int(part) for part in rules["samples"].split("/")) if "samples" in rules else (),
@@ -88,7 +88,7 @@ def test_the_policy_and_the_verifier_say_the_same_worth(rules):
         assert worth.changed.tolist() == [job.changed for job in workers.jobs]
 
 
-@pytest.mark.parametrize("spec", ["joint-l", "joint-s", "joint-s:restarts=stops", "joint-l:restarts=ignore"])
+@pytest.mark.parametrize("spec", ["joint-l", "joint-s", "joint-s:restarts=pay", "joint-l:restarts=ignore"])
 def test_what_work_is_worth_once_a_decision_is_carried_out_is_what_the_next_round_says(spec):
     rules = JointRules.of(policy_from(spec).rules)
     for seed in range(20):

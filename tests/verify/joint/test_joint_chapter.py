@@ -95,28 +95,35 @@ def test_nodes_and_quotas_hold():
 
 
 @pytest.mark.parametrize(
-    ("left", "restart", "moved"),
+    ("left", "restart", "lost"),
     [
-        (9000, 60.0, 900_000),
-        (600, 60.0, 900_000),
-        (300, 60.0, 800_000),  # what it has left takes 300 s, less than the horizon
-        (60, 60.0, 0),
-        (5, 60.0, 0),
-        (0, 60.0, 0),
-        (300, 0.0, 999_999),  # a microsecond at least
+        (9000, 60.0, 100_000),
+        (600, 60.0, 100_000),
+        (300, 60.0, 200_000),  # what it has left takes 300 s, less than the horizon
+        (60, 60.0, 1_000_000),
+        (5, 60.0, 1_000_000),
+        (0, 60.0, 1_000_000),
+        (300, 0.0, 0),  # a microsecond, which rounding down shows where it is taken off
     ],
 )
-def test_who_moves_is_charged_and_who_stays_is_not(left: int, restart: float, moved: int) -> None:
+def test_who_moves_is_charged_or_who_stays_saves_as_much(left: int, restart: float, lost: int) -> None:
     now = {"state": "running", "restart_seconds": restart, "gpus": 1, "remaining_iterations": left}
     jobs = tuple(Job(id=name, iteration_seconds=1.0, placement={"n0": 1}, **now) for name in "ab")
     nodes = (Node(id="n0", gpus=2), Node(id="n1", gpus=2))
-    chapter = chapter_of(Round(cluster=Cluster(nodes=nodes), jobs=jobs, resources=STAGES), RULES)
+    round_ = Round(cluster=Cluster(nodes=nodes), jobs=jobs, resources=STAGES)
     stay, move = ({"n0": 1}, {"n1": 1})
-    values = [
-        chapter.value(Decision(assignments=(Assignment(jobs=("a",), gpus=gpus, period_seconds=1.0),)))
-        for gpus in (stay, move)
-    ]
-    assert values == [1_000_000, moved]
+    values = {
+        restarts: [
+            chapter_of(round_, {**RULES, "restarts": restarts}).value(
+                Decision(assignments=(Assignment(jobs=("a",), gpus=gpus, period_seconds=1.0),))
+            )
+            for gpus in (stay, move)
+        ]
+        for restarts in ("stops", "pay", "ignore")
+    }
+    assert values["stops"] == [1_000_000 + lost, 1_000_000]
+    assert values["pay"] == [1_000_000, 1_000_000 - lost - (not restart)]
+    assert values["ignore"] == [1_000_000, 1_000_000]
 
 
 @pytest.mark.parametrize("seed", range(30))
