@@ -11,7 +11,8 @@ from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import UNLIMITED, Amounts, Ints
 from muri_opt.rounds.stopping import look_at_clock
 from muri_opt.systems.muri.group_locations import group_locations
-from muri_opt.systems.muri.node_places import NodePlaces, Places, kinds_of, places_of
+from muri_opt.systems.muri.node_places import NodePlaces, Places, kinds_of, places_of, smallest_first
+from muri_opt.systems.muri.queue_ranks import who_is_in
 
 _NEAR, _WINDOW = 6, 64
 """Places of a queue that are looked at one by one, and then together."""
@@ -26,8 +27,18 @@ def candidates(round_: Round, queue: Sequence[int], largest_group: int) -> list[
     limited, this is the rule of the authors' simulator.
 
     Where jobs ask for certain nodes a slot is opened on those of its first job, and who may not be there does not join.
+    Elsewhere first fit begins at the smallest node or at the first one, whichever lets the earlier jobs be candidates.
     """
-    left, locations = NodePlaces(round_), group_locations(round_)
+    found = _by_slots(round_, queue, largest_group, NodePlaces(round_))
+    if group_locations(round_) is not None or smallest_first(round_.amounts) is None:
+        return found
+    as_listed = _by_slots(round_, queue, largest_group, NodePlaces(round_, as_listed=True))
+    return max(found, as_listed, key=lambda chosen: who_is_in(queue, chosen))
+
+
+def _by_slots(round_: Round, queue: Sequence[int], largest_group: int, left: NodePlaces) -> list[int]:
+    """Return the same where slots are opened on what is ``left`` of the nodes, which changes."""
+    locations = group_locations(round_)
     buckets: dict[int, list[int]] = {}
     places = [0] * len(queue)
     for turn, job in enumerate(queue):

@@ -2,6 +2,10 @@
 
 Nearly all groups are on one node. Whether it has room for a group is asked of all nodes at once, by what the group
 needs there, and only that node is changed.
+
+The authors' simulator has equal nodes. Where nodes are unequal those with fewer GPUs come first, and of these those
+with fewer CPUs and less memory, so that the large ones are left for those that need them; equal ones are in the order
+of the round. Now and then the order of the round serves more: who asks for it (``as_listed``) compares the two.
 """
 
 from __future__ import annotations
@@ -52,11 +56,12 @@ class NodePlaces(Leftover):
     ((0, 3),)
     """
 
-    def __init__(self, round_: Round) -> None:
+    def __init__(self, round_: Round, *, as_listed: bool = False) -> None:
         super().__init__(round_)
         self._c, self._m = _needs_of_jobs(self.amounts)
         self._of_groups = _needs_of_groups(self.amounts)
         self._largest = int(self.amounts.G.max(initial=0))
+        self._line = None if as_listed else smallest_first(self.amounts)
         self._free = tuple(memoryview(has) for has in self.left)
         """What is left, one number at a time: an array takes three times as long to read or change one."""
         self._from: dict[tuple[int, int, int], int] = {}
@@ -91,8 +96,7 @@ class NodePlaces(Leftover):
         if spared is not None:
             return self._beside(gpus, jobs, self.gpus - spared)
         if gpus > self._largest:
-            share = first_fit(self.room(*jobs), gpus, self.amounts.G)
-            return None if share is None else places_of(share)
+            return self._on_several(self.room(*jobs), gpus)
         node = self._first_node(gpus, *self.needs(jobs))
         return None if node is None else ((node, gpus),)
 
@@ -130,11 +134,33 @@ class NodePlaces(Leftover):
         if start == nodes:
             self._from[key] = nodes
             return None
-        node = self._from[key] = self._from_node(start, gpus, cpus, memory)
-        if node < nodes:
-            return node
+        if self._line is None:
+            node = self._from[key] = self._from_node(start, gpus, cpus, memory)
+            if node < nodes:
+                return node
+        else:
+            able = self._able(gpus, cpus, memory, self.gpus, 0)
+            if able.any():
+                return self._first_of(able)
+            self._from[key] = nodes
         self._note_short(gpus, cpus, memory)
         return None
+
+    def _first_of(self, able: NDArray[np.bool_]) -> int:
+        """Return the first of some nodes, of which there is one."""
+        return int(able.argmax() if self._line is None else self._line[able[self._line].argmax()])
+
+    def _on_several(self, room: Ints, gpus: int) -> Places | None:
+        """Return where first fit puts a group that is larger than every node."""
+        line, whole = self._line, self.amounts.G
+        if line is None:
+            share = first_fit(room, gpus, whole)
+            return None if share is None else places_of(share)
+        inside, share = first_fit(room[line], gpus, whole[line]), np.zeros_like(room)
+        if inside is None:
+            return None
+        share[line] = inside
+        return places_of(share)
 
     def _note_short(self, gpus: int, cpus: int, memory: int) -> None:
         """Note that no node has so many GPUs with as much."""
@@ -184,11 +210,9 @@ class NodePlaces(Leftover):
 
     def _beside(self, gpus: int, jobs: Sequence[int], free: Ints) -> Places | None:
         if gpus > self._largest:
-            share = first_fit(np.minimum(self.room(*jobs), np.maximum(0, free)), gpus, self.amounts.G)
-            return None if share is None else places_of(share)
+            return self._on_several(np.minimum(self.room(*jobs), np.maximum(0, free)), gpus)
         able = self._able(gpus, *self.needs(jobs), free, 0)
-        node = int(able.argmax()) if len(able) else 0
-        return ((node, gpus),) if len(able) and able[node] else None
+        return ((self._first_of(able), gpus),) if able.any() else None
 
     def _able(self, gpus: int, cpus: int, memory: int, free: Ints, start: int) -> NDArray[np.bool_]:
         """Return which nodes, from one on, have so many free GPUs with CPUs and memory."""
@@ -200,8 +224,9 @@ class NodePlaces(Leftover):
         return able
 
     def able(self, gpus: int, jobs: Sequence[int]) -> Ints:
-        """Return the nodes that have so many GPUs for jobs that share them."""
-        return np.asarray(self._able(gpus, *self.needs(jobs), self.gpus, 0).nonzero()[0])
+        """Return the nodes that have so many GPUs for jobs that share them, the first first."""
+        able = self._able(gpus, *self.needs(jobs), self.gpus, 0)
+        return np.flatnonzero(able) if self._line is None else self._line[able[self._line]]
 
     def has(self, places: Places, jobs: Sequence[int]) -> bool:
         """Return whether the nodes have these GPUs for jobs that share them."""
@@ -294,6 +319,14 @@ class NodePlaces(Leftover):
         free_gpus[node] -= gpus
         free_cpus[node] -= cpus
         free_memory[node] -= memory
+
+
+@recalled
+def smallest_first(amounts: Amounts) -> Ints | None:
+    """Return the nodes from the smallest, equal ones in their order; ``None`` where they are listed like that."""
+    has = amounts.G, amounts.C, amounts.M
+    line = np.lexsort(has[::-1]).astype(np.int64)
+    return None if (line[1:] > line[:-1]).all() else line
 
 
 @recalled

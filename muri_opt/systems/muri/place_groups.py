@@ -7,8 +7,9 @@ from collections.abc import Iterable, Sequence
 from muri_opt.rounds import Round
 from muri_opt.rounds.stopping import look_at_clock
 from muri_opt.systems.muri.group_locations import GroupLocations, group_locations
-from muri_opt.systems.muri.node_places import NodePlaces, Places, places_of
+from muri_opt.systems.muri.node_places import NodePlaces, Places, places_of, smallest_first
 from muri_opt.systems.muri.periods import Group
+from muri_opt.systems.muri.queue_ranks import who_is_in
 
 
 def place_groups(round_: Round, groups: Sequence[Group]) -> dict[Group, Places]:
@@ -22,10 +23,19 @@ def place_groups(round_: Round, groups: Sequence[Group]) -> dict[Group, Places]:
     try, and with it the priorities of groups that do not all fit.
 
     Where jobs ask for certain nodes a group is placed on those that all its members may use, and of a group that finds
-    no place every job is tried alone at last.
+    no place every job is tried alone at last. Elsewhere first fit begins at the smallest node or at the first one,
+    whichever lets the earlier groups run.
     """
-    first = _fill(round_, NodePlaces(round_), groups)
-    left = NodePlaces(round_)
+    found = _placed_twice(round_, groups, as_listed=False)
+    if group_locations(round_) is not None or smallest_first(round_.amounts) is None:
+        return found
+    return max(found, _placed_twice(round_, groups, as_listed=True), key=lambda placed: who_is_in(groups, placed))
+
+
+def _placed_twice(round_: Round, groups: Sequence[Group], *, as_listed: bool) -> dict[Group, Places]:
+    """Return the same where first fit begins at the smallest node or at the first one, ``as_listed``."""
+    first = _fill(round_, NodePlaces(round_, as_listed=as_listed), groups)
+    left = NodePlaces(round_, as_listed=as_listed)
     second = _fill(round_, left, sorted(first, key=lambda group: -round_.jobs[group[0]].gpus))
     if len(second) < len(first):
         return first

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
+from typing import TypeVar
 
 from muri_opt.rounds.memoise import recalled
 from muri_opt.systems.muri.periods import Group
+
+T = TypeVar("T", bound=Hashable)
 
 
 @recalled
@@ -35,3 +38,13 @@ def in_turn(line: Sequence[int], groups: Sequence[Group]) -> list[Group]:
     """
     turns = first_ranks(line, groups)
     return [groups[place] for place in sorted(range(len(groups)), key=turns.__getitem__)]
+
+
+def who_is_in(line: Iterable[T], some: Iterable[T]) -> tuple[bool, ...]:
+    """Return of each in the line whether it is one of some: of two such tuples the larger serves the earlier ones.
+
+    >>> who_is_in("abc", "ab") > who_is_in("abc", "ac")
+    True
+    """
+    inside = set(some)
+    return tuple(one in inside for one in line)

@@ -36,6 +36,15 @@ def test_nothing_is_lost_where_the_second_order_does_not_fit() -> None:
     assert places([5, 4], [2, 3, 4]) == {0: {0: 2}, 1: {0: 3}, 2: {1: 4}}
 
 
+def test_a_small_group_leaves_the_large_node_to_a_large_one() -> None:
+    """By first fit as the nodes are listed, 2 would take two GPUs of the node of 4 and 4 would wait."""
+    assert places([4, 2], [2, 4]) == {0: {1: 2}, 1: {0: 4}}
+    cpus = [Node(id="n0", gpus=2, cpus=8), Node(id="n1", gpus=2, cpus=2)]
+    round_ = round_of(cpus, [gang(0, 2, cpus=2), gang(1, 2, cpus=8)])
+    found = place_groups(round_, [(0,), (1,)])
+    assert found == {(0,): ((1, 2),), (1,): ((0, 2),)}
+
+
 def test_priority_decides_who_runs() -> None:
     assert places([4], [1, 4, 3]) == {2: {0: 3}, 0: {0: 1}}
 
@@ -70,17 +79,35 @@ def test_with_powers_of_two_the_places_are_the_published_ones(nodes: int, sizes:
     assert shares == published(round_, groups)
 
 
-@given(st.lists(st.integers(0, 6), min_size=1, max_size=4), st.lists(st.integers(1, 9), max_size=10))
-def test_no_group_that_fits_by_priority_is_lost_and_none_is_placed_twice(nodes: list[int], sizes: list[int]) -> None:
+def by_first_fit(nodes: list[int], sizes: list[int]) -> set[int]:
+    """Return the jobs that run by first fit in the order of their priority."""
     round_ = round_of(nodes, sizes)
     left = Leftover(round_)
-    by_priority = set()
+    found = set()
     for job, gpus in enumerate(sizes):
         share = first_fit(left.room(job), gpus, round_.amounts.G)
         if share is not None:
             left.take(share, job)
-            by_priority.add(job)
+            found.add(job)
+    return found
+
+
+SIZES = st.lists(st.integers(1, 9), max_size=10)
+
+
+@given(st.integers(0, 6), st.integers(1, 4), SIZES)
+def test_on_equal_nodes_no_group_that_fits_by_priority_is_lost(gpus: int, count: int, sizes: list[int]) -> None:
+    assert by_first_fit([gpus] * count, sizes) <= set(places([gpus] * count, sizes))
+
+
+@given(st.lists(st.integers(0, 6), min_size=1, max_size=4), SIZES)
+def test_no_group_that_fits_by_priority_is_lost_for_a_later_one_and_none_is_placed_twice(
+    nodes: list[int], sizes: list[int]
+) -> None:
+    """The first that one order of the nodes serves and another does not decides between them."""
     found = places(list(nodes), sizes)
-    assert by_priority <= set(found)
+    for listed in (nodes, sorted(nodes)):
+        before = by_first_fit(listed, sizes)
+        assert [job in found for job in range(len(sizes))] >= [job in before for job in range(len(sizes))]
     assert all(sum(share.values()) == sizes[job] for job, share in found.items())
     assert all(sum(share.get(s, 0) for share in found.values()) <= gpus for s, gpus in enumerate(nodes))

@@ -1,4 +1,4 @@
-"""Groups placed node by node are where first fit puts them on what is left of the whole cluster."""
+"""Groups placed node by node are where first fit puts them on what is left of the whole cluster, smallest first."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from random import Random
 import numpy as np
 import pytest
 from handmade import gang, round_of
+from msgspec.structs import replace
 
 from muri_opt import Node, Round, Tenant
+from muri_opt.rounds.amounts import Ints
 from muri_opt.systems.capacity import Leftover, first_fit
 from muri_opt.systems.muri import node_places
 from muri_opt.systems.muri.node_places import NodePlaces, places_of, share_of
@@ -34,21 +36,38 @@ def drawn(draw: Random) -> Round:
     return round_of(nodes, jobs, tenants)
 
 
+def fit_from_the_smallest(round_: Round, room: Ints, gpus: int) -> Ints | None:
+    """Return what first fit finds where the nodes are listed from the smallest, as shares of the nodes as they are."""
+    amounts = round_.amounts
+    line = sorted(range(len(room)), key=lambda s: (amounts.G[s], amounts.C[s], amounts.M[s], s))
+    found = first_fit(room[line], gpus, amounts.G[line])
+    return None if found is None else found[np.argsort(line)]
+
+
+def equal_nodes(round_: Round) -> Round:
+    like = round_.cluster.nodes[0]
+    nodes = tuple(replace(like, id=node.id) for node in round_.cluster.nodes)
+    return replace(round_, cluster=replace(round_.cluster, nodes=nodes))
+
+
+@pytest.mark.parametrize("equal", [False, True])
 @pytest.mark.parametrize("seed", range(60))
-def test_first_fit_is_the_same(seed: int) -> None:
+def test_first_fit_is_the_same(seed: int, equal: bool) -> None:
     draw = Random(seed)
-    round_ = drawn(draw)
+    round_ = equal_nodes(drawn(draw)) if equal else drawn(draw)
     left, plain, count = NodePlaces(round_), Leftover(round_), len(round_.cluster.nodes)
     given: list[tuple[tuple[tuple[int, int], ...], tuple[int, ...]]] = []
     for _ in range(30):
         jobs = tuple(draw.sample(range(20), draw.randint(1, 3)))
         gpus = round_.jobs[jobs[0]].gpus
-        share = first_fit(plain.room(*jobs), gpus, round_.amounts.G)
+        share = fit_from_the_smallest(round_, plain.room(*jobs), gpus)
+        if equal:
+            share = first_fit(plain.room(*jobs), gpus, round_.amounts.G)
         places = left.first(gpus, jobs)
         assert places == (None if share is None else places_of(share))
         assert left.within_quota(*jobs) == plain.within_quota(*jobs)
         room = plain.room(*jobs)
-        assert left.able(gpus, jobs).tolist() == np.flatnonzero(room >= gpus).tolist()
+        assert sorted(left.able(gpus, jobs).tolist()) == np.flatnonzero(room >= gpus).tolist()
         if share is not None and places is not None and plain.within_quota(*jobs):
             assert left.has(places, jobs)
             assert share_of(places, count).tolist() == share.tolist()
@@ -118,17 +137,22 @@ def test_placing_is_first_fit_and_giving_what_it_finds(seed: int) -> None:
 
 
 @pytest.mark.parametrize("near", [1, 2, 32])
+@pytest.mark.parametrize("order", ["equal", "as listed", "smallest first"])
 @pytest.mark.parametrize("seed", range(30))
 def test_groups_one_after_another_are_where_first_fit_puts_each(
-    seed: int, near: int, monkeypatch: pytest.MonkeyPatch
+    seed: int, order: str, near: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(node_places, "_NEAR", near)
     draw = Random(seed)
-    round_ = drawn(draw)
-    left, plain, expected = NodePlaces(round_), Leftover(round_), {}
+    round_ = equal_nodes(drawn(draw)) if order == "equal" else drawn(draw)
+    left, plain, expected = NodePlaces(round_, as_listed=order == "as listed"), Leftover(round_), {}
     groups = [*dict.fromkeys(tuple(draw.sample(range(20), draw.randint(1, 3))) for _ in range(40))]
     for jobs in groups:
-        share = first_fit(plain.room(*jobs), round_.jobs[jobs[0]].gpus, round_.amounts.G)
+        room, gpus = plain.room(*jobs), round_.jobs[jobs[0]].gpus
+        if order == "smallest first":
+            share = fit_from_the_smallest(round_, room, gpus)
+        else:
+            share = first_fit(room, gpus, round_.amounts.G)
         if share is not None and plain.within_quota(*jobs):
             plain.take(share, *jobs)
             expected[jobs] = places_of(share)
