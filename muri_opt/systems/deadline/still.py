@@ -97,11 +97,26 @@ def _step(round_: Round, interval: float, ruled: Callable[[], dict[int, int]]) -
     found = elastic_flow(round_, choices, fixed)
     if not choices.held:
         return found
-    found, stays = less_changes(round_, interval, found), staying(round_, interval)
+    found, stays = _less_stops(round_, interval, less_changes(round_, interval, found)), staying(round_, interval)
     better = found if _worth(round_, interval, found) > _worth(round_, interval, stays) else stays
     if not _is_as_now(round_, interval, better) and _sizes_now(round_) == ruled():
         return _held_together(round_, choices)
     return better
+
+
+def _less_stops(round_: Round, interval: float, shares: Shares) -> Shares:
+    """Return the shares or, if that is worth more, what the rule gives beside jobs that it stops and nobody may move.
+
+    The rule counts the GPUs of those as free, and may have found no better use for them than another place would be.
+    """
+    choices = Choices.of(round_, interval)
+    stopped = {job for job in choices.held if job not in shares and round_.jobs[job].stays_put}
+    if not stopped:
+        return shares
+    stays = {job: held for job, held in _held_together(round_, choices).items() if job in stopped}
+    must = {job: choices.held[job] for job in choices.must.tolist()}
+    beside = less_changes(round_, interval, elastic_flow(round_, choices, must | stays))
+    return beside if _worth(round_, interval, beside) > _worth(round_, interval, shares) else shares
 
 
 def _ruled_sizes(round_: Round, interval: float) -> dict[int, int]:

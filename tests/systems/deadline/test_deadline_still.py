@@ -136,3 +136,21 @@ def test_a_job_that_is_stopped_and_may_not_be_moved_is_not_started_elsewhere_at_
     result = solve_round(round_, "deadline", "heuristic")
     assert result.certificate.violations == ()
     assert places(result.answer) == {"first": {"n0": 1}}
+
+
+def test_a_job_that_may_not_be_moved_is_not_stopped_for_less_than_it_is_worth() -> None:
+    """The rule takes the GPUs of a, which it would have elsewhere; a, which may not be moved, would wait for b."""
+    nodes = tuple(Node(id=f"n{s}", gpus=gpus) for s, gpus in enumerate((3, 3)))
+    curve = {1: 4.0, 2: 4.0}
+    a = Job(id="a", gpus=2, scaling=curve, remaining_iterations=1, movable=False)
+    b = Job(id="b", gpus=1, scaling={1: 4.0, 2: 8.0, 3: 10.0, 4: 14.0, 5: 18.0}, remaining_iterations=1)
+    jobs = (
+        replace(a, state="running", placement={"n1": 2}),
+        replace(b, state="running", placement={"n1": 1}, restart_seconds=30.0),
+    )
+    round_ = Round(format="muri-opt/round/2", now=4000.0, cluster=Cluster(nodes=nodes), jobs=jobs)
+    policy = policy_from("deadline")
+    decision = policy.decide(round_, 0)
+    assert places(decision) == {"a": {"n1": 2}, "b": {"n0": 3, "n1": 1}}
+    assert broken_rules(round_, decision, "deadline") == []
+    assert places(policy.decide(after(round_, decision), 0)) == places(decision)
