@@ -35,6 +35,7 @@ from muri_opt.systems.capacity.fewer_nodes import with_fewer_nodes
 from muri_opt.systems.capacity.held_parts import Parts
 from muri_opt.systems.capacity.set_apart import SetApart, set_apart
 from muri_opt.systems.capacity.shares import parts_as_held
+from muri_opt.systems.capacity.starts_apart import with_starts_apart
 from muri_opt.systems.curves import NEVER, Curves, check_curves
 from muri_opt.systems.policy import Allowed, Policy, Rules, Span
 
@@ -151,7 +152,7 @@ class ElasticPolicy(Policy):
         self.check(round_)
         apart = self.set_apart(round_)
         if apart is not None:
-            return self.joined(apart, self.decide(apart.rest, seed))
+            return self.joined(apart, self._beside_starts(apart, self.decide(apart.rest, seed), seed))
         total = round_.cluster.total_gpus
         curves, sizes = Curves.of(round_.jobs, total), share_sizes(round_.cluster, self.packing)
         demand = Demand(
@@ -168,6 +169,29 @@ class ElasticPolicy(Policy):
         if not whole and len(round_.jobs) * len(round_.cluster.nodes) <= MOST_LOOKED_AT:
             parts = still_parts(round_, lambda then: self._pooled(then, demand, sizes, seed)[0])
         return pooled_decision(round_, curves, parts)
+
+    def _beside_starts(self, apart: SetApart, first: Decision, seed: int) -> Decision:
+        """Return a decision of the rest, or what is decided once those that start by it are set apart, if better."""
+        rest = apart.rest
+        if self._horizon is None or len(rest.jobs) * len(rest.cluster.nodes) > MOST_LOOKED_AT:
+            return first
+
+        def decide(then: Round) -> Decision:
+            again = self.set_apart(then)
+            return self.decide(then, seed) if again is None else again.joined(self.decide(again.rest, seed))
+
+        better = with_starts_apart(apart, first, decide, partial(self._worth, rest))
+        return first if better is first else self.explained(rest, better)
+
+    def _worth(self, round_: Round, decision: Decision) -> int:
+        """Return what the shares of a decision are worth, those charged that are changed."""
+        values = ShareValues.of(round_, self._counted, self.packing, self._horizon)
+        job_at, node_at = round_.job_index, round_.cluster.node_index
+        placed = {
+            job_at[one.jobs[0]]: [(node_at[node], gpus) for node, gpus in one.gpus.items()]
+            for one in decision.assignments
+        }
+        return values.of_placed(PresentShares.of(round_), placed)
 
     def explained(self, round_: Round, decision: Decision) -> Decision:
         """Return a decision with the reasons for which others wait beside its shares."""
@@ -199,7 +223,24 @@ class ElasticPolicy(Policy):
         whole = all(sum(gpus for _, gpus in parts.get(job, ())) == share for job, share in enumerate(shares.tolist()))
         if self.packing == "any":
             parts = with_fewer_nodes(round_, parts)
+        if values is not None and (PresentShares.of(round_).held <= demand.cap).all():
+            parts = self._nobody_in_vain(round_, parts, values, sizes)
         return parts, whole
+
+    def _nobody_in_vain(
+        self, round_: Round, parts: dict[int, Parts], values: ShareValues, sizes: Ints
+    ) -> dict[int, Parts]:
+        """Return what is placed or, if nobody has more GPUs by it than now, all as they are, if that is worth more.
+
+        A share that the rule lets grow may find no room, after another one was made smaller for it.
+        """
+        now = PresentShares.of(round_)
+        if any(sum(gpus for _, gpus in mine) > now.held[job] for job, mine in parts.items()):
+            return parts
+        held = parts_as_held(round_, now.held, sizes, by_node=self.packing == "node")
+        if held is None or values.of_placed(now, held) <= values.of_placed(now, parts):
+            return parts
+        return held
 
     def unchanged(self, round_: Round) -> Decision | None:
         """Return the decision in which all that runs goes on as it is, if it may; where restarts count."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from time import monotonic
 from typing import ClassVar, Final
 
 import numpy as np
@@ -17,19 +18,22 @@ from muri_opt.rounds.free_capacity import FreeCapacity
 from muri_opt.rounds.freed_memory import keep_freed_memory
 from muri_opt.rounds.quantities import MAX_SECONDS
 from muri_opt.systems.capacity.set_apart import Groups, SetApart, set_apart
+from muri_opt.systems.capacity.starts_apart import with_starts_apart
 from muri_opt.systems.gangs.gpu_seconds import GpuSecondsList
 from muri_opt.systems.joint.decision import joint_decision
 from muri_opt.systems.joint.groups.offers import Offers
 from muri_opt.systems.joint.groups.sizes import best_sizes
 from muri_opt.systems.joint.jobs.group_value import Group, Place
-from muri_opt.systems.joint.jobs.models import check_models, models_of
+from muri_opt.systems.joint.jobs.models import Models, check_models, models_of
 from muri_opt.systems.joint.jobs.worth import worth_of
 from muri_opt.systems.joint.kept import kept_as_they_are, kept_assignments
-from muri_opt.systems.joint.nodes.state import Case, home_of
+from muri_opt.systems.joint.nodes.state import Case, State, home_of
 from muri_opt.systems.joint.rules import NO_SAMPLES, POWERS, USUAL, JointRules
 from muri_opt.systems.joint.search.by_priority import deciding
 from muri_opt.systems.policy import Allowed, Policy, Rules, Span
 
+MOST_LOOKED_AT: Final = 500
+"""Jobs up to which a decision is looked at as if it were carried out: a look takes as long as the decision."""
 _SAID_WITH: Final[Mapping[str, frozenset[str]]] = {
     "rank": frozenset(),
     "chance": frozenset({"weights"}),
@@ -168,15 +172,21 @@ class JointPolicy(Policy):
 
     def explained(self, round_: Round, decision: Decision) -> Decision:
         """Return a decision with the reasons for which others wait beside its groups."""
-        rules, index = JointRules.of(self.rules), round_.job_index
-        models, placed = models_of(round_, rules), dict[Group, Place]()
+        placed = self._placed(round_, models_of(round_, JointRules.of(self.rules)), decision)
+        if placed is None:
+            return decision
+        return Decision(assignments=decision.assignments, waiting=self.told(round_, placed).waiting)
+
+    def _placed(self, round_: Round, models: Models, decision: Decision) -> dict[Group, Place] | None:
+        """Return the groups of a decision with their GPUs of nodes; ``None`` where one has a plan that is not known."""
+        placed = dict[Group, Place]()
         for one in decision.assignments:
-            group = tuple(sorted([index[job] for job in one.jobs]))
+            group = tuple(sorted([round_.job_index[job] for job in one.jobs]))
             place = home_of(round_, models, group[0], tuple(one.gpus.items()), one.plan)
             if place is None:
-                return decision
+                return None
             placed[group] = place
-        return Decision(assignments=decision.assignments, waiting=self.told(round_, placed).waiting)
+        return placed
 
     def starting(self, round_: Round, gpus: int) -> Sequence[tuple[int, int]]:
         """Return the jobs alone that are worth most on so many GPUs, those worth most for a GPU first."""
@@ -213,17 +223,40 @@ class JointPolicy(Policy):
         self.check(round_)
         apart = self.set_apart(round_)
         if apart is not None:
-            return self.joined(apart, self.decide_within(apart.rest, seed, budget))
+            return self.joined(apart, self._beside_starts(apart, seed, budget))
         return self.told(round_, self.placed_within(round_, budget))
 
     def placed_within(self, round_: Round, budget: Budget) -> dict[Group, Place]:
         """Return the groups that run, by the places of their jobs, and where: what is decided, before it is told."""
-        rules = JointRules.of(self.rules)
-        models = models_of(round_, rules)
-        case = Case(round_=round_, models=models, worth=worth_of(round_, models, rules), rules=rules)
-        return last_within(deciding(case, early=budget.limits.seconds is not None), budget)
+        return last_within(deciding(self._case(round_), early=budget.limits.seconds is not None), budget)
 
     def told(self, round_: Round, placed: Mapping[Group, Place]) -> Decision:
         """Return the decision in which groups run there, with the reasons for which all others wait."""
         rules = JointRules.of(self.rules)
         return joint_decision(round_, models_of(round_, rules), rules, placed)
+
+    def _case(self, round_: Round) -> Case:
+        rules = JointRules.of(self.rules)
+        models = models_of(round_, rules)
+        return Case(round_=round_, models=models, worth=worth_of(round_, models, rules), rules=rules)
+
+    def _beside_starts(self, apart: SetApart, seed: int, budget: Budget) -> Decision:
+        """Return the decision of the rest, or what is decided once those that start by it are set apart, if better."""
+        rest, began = apart.rest, monotonic()
+        first = self.decide_within(rest, seed, budget)
+        until = budget.deadline - (monotonic() - began)  # a look takes as long
+        if self.restarts == "ignore" or len(rest.jobs) > MOST_LOOKED_AT or budget.over():
+            return first
+        state = State.of(self._case(rest))
+
+        def decide(then: Round) -> Decision:
+            again = self.set_apart(then)
+            found = self.decide_within(then if again is None else again.rest, seed, budget)
+            return found if again is None else again.joined(found)
+
+        def value(decision: Decision) -> int | None:
+            placed = self._placed(rest, state.case.models, decision)
+            return None if placed is None else state.value(placed)
+
+        better = with_starts_apart(apart, first, decide, value, until)
+        return first if better is first else self.explained(rest, better)

@@ -6,6 +6,7 @@ from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import inf
+from time import monotonic
 from typing import ClassVar, Final
 
 from muri_opt.errors import RefusalError, unknown_name
@@ -15,14 +16,15 @@ from muri_opt.rounds.field_groups import PLACES, SHAPES, STATES
 from muri_opt.rounds.memoise import recalled
 from muri_opt.rounds.quantities import microseconds
 from muri_opt.systems.capacity.set_apart import SetApart, set_apart
+from muri_opt.systems.capacity.starts_apart import with_starts_apart
 from muri_opt.systems.plans.allocation import PlanAllocation, arrivals, densest_first
-from muri_opt.systems.plans.decision import assignments_of, plan_decision
+from muri_opt.systems.plans.decision import assignments_of, chosen_in, plan_decision
 from muri_opt.systems.plans.held_placements import HeldPlacements
 from muri_opt.systems.plans.job_options import check_plans
 from muri_opt.systems.plans.kept_plans import kept_plans
 from muri_opt.systems.plans.options import PlanOptions
 from muri_opt.systems.plans.plan_rules import RANKED, REFERENCES, PlanRules, rules_of_plans
-from muri_opt.systems.plans.stillness import paying
+from muri_opt.systems.plans.stillness import MOST_LOOKED_AT, paying, worth_of
 from muri_opt.systems.policy import Allowed, Policy, Rules, Span
 
 RESTARTS: Final = ("pay", "ignore")
@@ -130,11 +132,40 @@ class PlanPolicy(Policy):
         self.check_honoured(round_)
         apart = self.set_apart(round_)
         if apart is not None:
-            return self.joined(apart, self._decided(apart.rest, seed, deadline))
+            return self.joined(apart, self._beside_starts(apart, seed, deadline))
+        return plan_decision(
+            round_, PlanOptions.of(round_, self.plan_rules), self._decided_nodes(round_, seed, deadline)
+        )
+
+    def _decided_nodes(self, round_: Round, seed: int, deadline: float) -> Mapping[int, Ints]:
+        """Return the nodes of each option that runs in a round of which nothing is set apart."""
         options = PlanOptions.of(round_, self.plan_rules)
-        pays = self.restarts != "ignore" and (bool(options.homes) or self.goes_by_plan)
-        chosen = paying(self, round_, options, seed, deadline) if pays else self.choose(round_, options, seed, deadline)
-        return plan_decision(round_, options, chosen)
+        if self.restarts != "ignore" and (options.homes or self.goes_by_plan):
+            return paying(self, round_, options, seed, deadline)
+        return self.choose(round_, options, seed, deadline)
+
+    def _beside_starts(self, apart: SetApart, seed: int, deadline: float) -> Decision:
+        """Return the decision of the rest, or what is decided once those that start by it are set apart, if better."""
+        rest, began = apart.rest, monotonic()
+        options, first = PlanOptions.of(rest, self.plan_rules), self._decided(rest, seed, deadline)
+        until = deadline - (monotonic() - began)  # a look takes as long
+        if self.restarts == "ignore" or len(options) > MOST_LOOKED_AT:
+            return first
+
+        def decide(then: Round) -> Decision:
+            again = self.set_apart(then)
+            part = then if again is None else again.rest
+            chosen = self._decided_nodes(part, seed, deadline)
+            found = assignments_of(part, PlanOptions.of(part, self.plan_rules), chosen)
+            return Decision(assignments=found if again is None else (*again.kept, *found))
+
+        def value(decision: Decision) -> int | None:
+            chosen = chosen_in(rest, options, decision)
+            return None if chosen is None else worth_of(options, chosen)
+
+        better = with_starts_apart(apart, first, decide, value, until)
+        chosen = None if better is first else chosen_in(rest, options, better)
+        return first if chosen is None else plan_decision(rest, options, chosen)
 
     def unchanged(self, round_: Round) -> Decision | None:
         """Return the decision that changes no running job, with whoever starts beside them."""

@@ -29,7 +29,7 @@ Chosen = Mapping[int, Ints]
 """The nodes of each option that runs."""
 _LOOKS: Final = 32
 """How often a decision is looked at again as if it were carried out."""
-_MOST: Final = 50_000
+MOST_LOOKED_AT: Final = 50_000
 """Options up to which it is: one look takes as long as the decision."""
 
 
@@ -55,7 +55,7 @@ def paying(policy: Chooser, round_: Round, options: PlanOptions, seed: int, unti
     """
     began = monotonic()
     best, kept = _better(policy, round_, options, seed, until)
-    if len(options) > _MOST or (kept is None and not _changes_anybody(options, best)):
+    if len(options) > MOST_LOOKED_AT or (kept is None and not _changes_anybody(options, best)):
         return best
     for _ in range(_LOOKS):
         now = monotonic()
