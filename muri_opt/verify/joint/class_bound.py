@@ -4,11 +4,14 @@ Jobs that the evidence calls ``alike`` form a class, whatever they are: of each 
 counts, so that a group of jobs takes no less time than the group of their classes. In a group of period T a job adds at
 most its work over T. What the members of classes gain beyond their prices is at most, class by class, the largest gain
 of any job in it; where that comes to more than the GPUs of the group cost, the jobs of one class pay what is missing.
+
+A running job counts there as if it restarted. The groups that may go on as they are (:mod:`.home_groups`) are few, and
+looked at one by one, by the jobs that they have; of one that gains more than its GPUs cost its first job pays.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations_with_replacement
 from math import comb
@@ -18,6 +21,7 @@ import numpy as np
 from muri_opt.errors import InputError
 from muri_opt.rounds import LinearDuals, Round
 from muri_opt.verify.dual_bound import PriceTable
+from muri_opt.verify.joint.home_groups import Homes
 from muri_opt.verify.joint.value import MILLION, Workers
 from muri_opt.verify.muri.periods import Ints, group_periods
 
@@ -38,9 +42,10 @@ def bound_by_classes(round_: Round, workers: Workers, duals: LinearDuals) -> int
     count = len(set(classes) - {0})
     entries = sum(comb(count + size - 1, size) for size in range(2, workers.most_jobs + 1)) * len(sizes)
     (gpu,) = table.of["gpus"]
+    homes = Homes.of(workers)
     paid = [
         max(price, alone)
-        for price, alone in zip(table.of["once"], _alone(workers, table.denominator, gpu), strict=True)
+        for price, alone in zip(table.of["once"], _alone(workers, homes, table.denominator, gpu), strict=True)
     ]
     if workers.most_jobs < 2 or not count:
         return (gpu * round_.cluster.total_gpus + sum(paid)) // table.denominator
@@ -49,7 +54,8 @@ def bound_by_classes(round_: Round, workers: Workers, duals: LinearDuals) -> int
     found = _Classes.of(workers, classes, sizes, paid, table.denominator, gpu)
     if found is None:
         return None
-    if not all(found.charge(size) for size in range(2, workers.most_jobs + 1)):
+    sizes_of_groups = range(2, workers.most_jobs + 1)
+    if not all(found.charge(size, homes) and found.charge_at_home(size, homes) for size in sizes_of_groups):
         return None
     return (gpu * round_.cluster.total_gpus + int(found.paid.sum())) // table.denominator
 
@@ -65,11 +71,16 @@ def _read(workers: Workers, alike: Sequence[int]) -> Sequence[int]:
     return [one if job.stages is not None else 0 for one, job in zip(alike, workers.jobs, strict=True)]
 
 
-def _alone(workers: Workers, scale: int, gpu: int) -> Iterator[int]:
-    """Yield what each job gains at most alone, over the denominator."""
-    for job in workers.jobs:
-        offer = MILLION * scale * job.weight * job.fresh
-        yield max((offer // (workers.unit * time) + 1 - gpus * gpu for gpus, time in job.by_gpus.items()), default=0)
+def _alone(workers: Workers, homes: Homes, scale: int, gpu: int) -> Iterator[int]:
+    """Yield what each job gains at most alone, over the denominator: where it may go on, and with any GPUs."""
+    unit = workers.unit
+    for job, held in zip(workers.jobs, homes.alone, strict=True):
+        each = MILLION * scale * job.weight
+        offer = each * job.changed
+        most = max((offer // (unit * time) + 1 - gpus * gpu for gpus, time in job.by_gpus.items()), default=0)
+        if held:
+            most = max(most, each * job.fresh // (unit * job.by_gpus[held]) + 1 - held * gpu)
+        yield most
 
 
 @dataclass(kw_only=True, eq=False)
@@ -124,16 +135,12 @@ class _Classes:
             scale=scale,
         )
 
-    def charge(self, size: int) -> bool:
+    def charge(self, size: int, homes: Homes) -> bool:
         """Let jobs pay what groups of so many members are worth beyond what they pay; return whether that was told."""
-        factor = self.workers.rules.slowdowns[size - 1]
-        over = MILLION * self.scale * factor.denominator
-        work = [
-            -(-over * job.weight * job.fresh // (self.workers.unit * factor.numerator)) for job in self.workers.jobs
-        ]
-        if max(work, default=0) >= _WORD:
+        jobs = enumerate(self.workers.jobs)
+        offers = self._offers(size, (job.fresh if place in homes.crowded else job.changed for place, job in jobs))
+        if offers is None:
             return False
-        offers = np.array(work, dtype=np.int64)
         number = np.array([len(some) for some in self.members])
         rows: Ints = np.array(list(combinations_with_replacement(range(len(number)), size)), dtype=np.int64)
         same = (rows[:, :, None] == rows[:, None, :]).sum(axis=2)
@@ -143,6 +150,28 @@ class _Classes:
             if len(able):
                 self._charge(able, gpus, group_periods("cyclic", self.times[able, place], worst=False), offers)
         return True
+
+    def charge_at_home(self, size: int, homes: Homes) -> bool:
+        """Let jobs pay the same of groups of so many members that go on as they are; return whether that was told."""
+        offers = self._offers(size, (job.fresh for job in self.workers.jobs)) if homes.shared else None
+        if offers is None:
+            return not homes.shared
+        for gpus, rows in homes.groups(size):
+            members, place = np.unique(rows, return_inverse=True)
+            times = np.array([self.workers.jobs[job].stages_on(gpus) for job in members.tolist()], dtype=np.int64)
+            period = group_periods("cyclic", times[place.reshape(rows.shape)], worst=False)
+            worth = (offers[rows] // period[:, None] + 1).sum(axis=1) - gpus * self.gpu
+            for group in np.flatnonzero(worth > self.paid[rows].sum(axis=1)).tolist():
+                missing = int(worth[group] - self.paid[rows[group]].sum())
+                self.paid[rows[group, 0]] += max(0, missing)  # less is missing since others have paid
+        return True
+
+    def _offers(self, size: int, works: Iterable[int]) -> Ints | None:
+        """Return what jobs offer a nanosecond of a period in groups of so many; ``None`` where one is too large."""
+        factor = self.workers.rules.slowdowns[size - 1]
+        over, under = MILLION * self.scale * factor.denominator, self.workers.unit * factor.numerator
+        offers = [-(-over * job.weight * work // under) for job, work in zip(self.workers.jobs, works, strict=True)]
+        return None if max(offers, default=0) >= _WORD else np.array(offers, dtype=np.int64)
 
     def _charge(self, rows: Ints, gpus: int, period: Ints, offers: Ints) -> None:
         """Let one class of each group of such a period pay what is missing."""
