@@ -3,12 +3,15 @@
 The linear program over all groups is solved for jobs of the same model, those of similar worth together: columns are
 priced for all groups of models at once, and never listed. Then every job has as its price what it could gain at most in
 any group, model by model, so that no group of jobs is worth more than its jobs and GPUs cost.
+
+What runs is worth its full worth only where it goes on as it is: in columns of its own, which are known job by job
+(:mod:`.home_columns`). In groups of models, and with other GPUs, it is worth what a restart leaves of that.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import ceil
 from typing import NamedTuple
 
@@ -20,9 +23,12 @@ from muri_opt.systems.joint.groups.offers import Offers
 from muri_opt.systems.joint.jobs.job_model import Floats
 from muri_opt.systems.joint.jobs.worth import SCALE
 from muri_opt.systems.joint.program.alike import Alike
+from muri_opt.systems.joint.program.home_columns import HomeColumns
 
 _BANDS = 4
 """Bands of worth among the jobs of a class."""
+_PARTS = 2
+"""Parts of each band of jobs that run, by what a restart leaves of their worth."""
 _TURNS = 40
 """How often columns are taken up at most."""
 _NEW = 300
@@ -44,17 +50,36 @@ class Priced(NamedTuple):
     groups: list[Ints]
 
 
-def class_prices(round_: Round, offers: Offers, budget: Budget) -> Priced | None:
+class Column(NamedTuple):
+    """Bands of the members, value and GPUs of a column, and how often it can be taken, if that is limited.
+
+    A group that goes on as it is has its place among the columns at ``home``.
+    """
+
+    bands: Ints
+    value: float
+    gpus: float
+    most: float = np.inf
+    home: int = -1
+
+
+def class_prices(round_: Round, offers: Offers, changed: Floats, budget: Budget) -> Priced | None:
     """Return prices of a GPU and of every job, with the classes that show that they are enough.
 
-    ``None`` where there are too many groups of models to look at.
+    An iteration of job j is worth ``changed[j]`` if it restarts. ``None`` where there are too many groups of models to
+    look at.
     """
     alike = Alike.read(offers)
     if alike is None:
         return None
-    master = Master.of(offers, alike, round_.cluster.total_gpus)
+    loses = bool((changed < offers.work).any())
+    homes = HomeColumns.of(round_, offers) if loses else HomeColumns.none(offers, [])
+    work = changed.copy()
+    work[homes.crowded] = offers.work[homes.crowded]
+    moved = replace(offers, work=work) if loses else offers
+    master = Master.of(moved, offers.work, alike, homes, round_.cluster.total_gpus)
     price, bands = master.solved(budget)
-    job = _job_prices(offers, alike, master, price, bands)
+    job = homes.charged(_job_prices(moved, alike, master, price, bands), price)
     duals = LinearDuals(
         denominator=1,
         multipliers={
@@ -68,10 +93,14 @@ def class_prices(round_: Round, offers: Offers, budget: Budget) -> Priced | None
 
 @dataclass(kw_only=True, eq=False)
 class Master:
-    """The program over the known columns: bands of worth in each class, a row each, and a row for the GPUs."""
+    """The program over the known columns: bands of worth in each class, a row each, and a row for the GPUs.
+
+    ``offers`` are those of jobs that restart if they run; ``homes`` are the groups that need not.
+    """
 
     offers: Offers
     alike: Alike
+    homes: HomeColumns
     gpus: int
     band: Ints
     """Of each job."""
@@ -81,45 +110,58 @@ class Master:
     """Worth of an iteration of each band, as a mean."""
     inside: list[Ints]
     """Bands of each class."""
-    entries: list[tuple[Ints, float, float]] = field(default_factory=list)
-    """Bands of the members, value, GPUs of each column."""
+    entries: list[Column] = field(default_factory=list)
     amounts: Floats = field(default_factory=lambda: np.zeros(0))
     """How often the program takes each column."""
 
     @classmethod
-    def of(cls, offers: Offers, alike: Alike, gpus: int) -> Master:
-        """Return the program with all columns of one job."""
+    def of(cls, offers: Offers, fresh: Floats, alike: Alike, homes: HomeColumns, gpus: int) -> Master:
+        """Return the program with all columns of one job; ``fresh`` is what those that go on as they are are worth."""
         keys = np.where(alike.of >= 0, alike.of, alike.of.max(initial=-1) + 1 + offers.kind)
+        runs = np.zeros(len(keys), dtype=np.bool_)
+        runs[homes.members[homes.members >= 0]] = True
         band = np.zeros(len(keys), dtype=np.int64)
         inside: list[Ints] = [np.zeros(0, dtype=np.int64)] * (int(alike.of.max(initial=-1)) + 1)
         first = 0
         for key in np.unique(keys).tolist():
-            jobs = np.flatnonzero(keys == key)
-            line = jobs[np.argsort(offers.work[jobs], kind="stable")]
-            parts = min(_BANDS, len(jobs))
-            band[line] = first + np.arange(len(jobs)) * parts // len(jobs)
+            jobs, begin = np.flatnonzero(keys == key), first
+            for part in _divided(jobs[~runs[jobs]], fresh, _BANDS):
+                band[part], first = first, first + 1
+            for near in _divided(jobs[runs[jobs]], fresh, _BANDS):
+                for part in _divided(near, offers.work, _PARTS):
+                    band[part], first = first, first + 1
             if key < len(inside):
-                inside[key] = np.arange(first, first + parts)
-            first += parts
+                inside[key] = np.arange(begin, first)
         number = np.bincount(band, minlength=first)
         work = np.bincount(band, weights=offers.work, minlength=first) / number
-        found = cls(offers=offers, alike=alike, gpus=gpus, band=band, number=number, work=work, inside=inside)
+        found = cls(
+            offers=offers, alike=alike, homes=homes, gpus=gpus, band=band, number=number, work=work, inside=inside
+        )
         found._take_alone()
         return found
 
     def _take_alone(self) -> None:
-        """Take up the columns of one job: in a band of several models the fastest counts."""
+        """Take up the columns of one job: of several models in a band the fastest counts; jobs that go on as a mean."""
         rate = np.zeros((len(self.number), len(self.offers.counts)))
         np.maximum.at(rate, self.band, self.offers.rate[self.offers.kind])
         for band, at in np.argwhere(rate > 0).tolist():
             value = self.work[band] * rate[band, at]
-            self.entries.append((np.array([band]), value, float(self.offers.counts[at])))
+            self.entries.append(Column(np.array([band]), value, float(self.offers.counts[at])))
+        homes, alone = self.homes, self.homes.alone
+        both = np.column_stack([self.band[homes.members[alone, 0]], homes.gpus[alone]])
+        alike, of = np.unique(both, axis=0, return_inverse=True)
+        count = np.bincount(of.ravel(), minlength=len(alike))
+        total = np.bincount(of.ravel(), weights=homes.value[alone], minlength=len(alike))
+        for (band, gpus), most, value in zip(alike.tolist(), count.tolist(), total.tolist(), strict=True):
+            self.entries.append(Column(np.array([band]), value / most, float(gpus), float(most)))
 
     def solved(self, budget: Budget) -> tuple[float, Floats]:
         """Return the price of a GPU and of each band, when no column is worth more, or turns or budget are over."""
+        if not self.entries:  # no job can have any GPUs of the cluster
+            return 0.0, np.zeros(len(self.number))
         price, bands = self._solve()
         for _ in range(_TURNS):
-            if budget.over() or not self._take_up(price, bands):
+            if budget.over() or not self._take_up(price, bands) + self._take_up_at_home(price, bands):
                 break
             price, bands = self._solve()
             budget.spend(_WORK * len(self.entries))
@@ -129,11 +171,12 @@ class Master:
         from scipy.optimize import linprog
         from scipy.sparse import csc_matrix
 
-        sizes = [len(members) for members, _, _ in self.entries]
+        sizes = [len(one.bands) for one in self.entries]
         column = np.repeat(np.arange(len(sizes)), sizes)
-        row = np.concatenate([members for members, _, _ in self.entries])
-        value = np.array([value for _, value, _ in self.entries])
-        use = np.array([gpus for _, _, gpus in self.entries])
+        row = np.concatenate([one.bands for one in self.entries])
+        value = np.array([one.value for one in self.entries])
+        use = np.array([one.gpus for one in self.entries])
+        most = np.array([[0.0, one.most] for one in self.entries])
         rows, columns = len(self.number), len(sizes)
         matrix = csc_matrix(
             (
@@ -143,7 +186,8 @@ class Master:
             shape=(rows + 1, columns),
         )
         scale = max(1e-300, float(value.max()))
-        answer = linprog(-value / scale, A_ub=matrix, b_ub=np.append(self.number, self.gpus), method="highs-ds")
+        held = np.append(self.number, self.gpus)
+        answer = linprog(-value / scale, A_ub=matrix, b_ub=held, bounds=most, method="highs-ds")
         self.amounts = answer.x
         duals = np.maximum(0.0, -answer.ineqlin.marginals) * scale
         return float(duals[-1]), duals[:-1]
@@ -168,7 +212,23 @@ class Master:
             rate = self.alike.rate[place, at[place]]
             chosen = best(members, np.full((len(members), 1), rate))[1][:, 0]
             value = float(self.work[chosen].sum() * rate)
-            self.entries.append((chosen, value, float(offers.counts[at[place]])))
+            self.entries.append(Column(chosen, value, float(offers.counts[at[place]])))
+        return len(line)
+
+    def _take_up_at_home(self, price: float, bands: Floats) -> int:
+        """Take up groups that go on and are worth more than they cost; return how many. None can be taken twice."""
+        homes = self.homes
+        if not len(homes):
+            return 0
+        profit = homes.value - price * homes.gpus - homes.paid(bands[self.band])
+        profit[homes.alone] = 0.0
+        profit[[one.home for one in self.entries if one.home >= 0]] = 0.0
+        line = np.argsort(-profit, kind="stable")[:_NEW]
+        line = line[profit[line] > _CLOSE * max(price, float(bands.max(initial=0.0)))]
+        for place in line.tolist():
+            members = homes.members[place]
+            own = self.band[members[members >= 0]]
+            self.entries.append(Column(own, float(homes.value[place]), float(homes.gpus[place]), 1.0, place))
         return len(line)
 
     def best_bands(self, bands: Floats) -> Callable[[Ints, Floats], tuple[Floats, Ints]]:
@@ -205,7 +265,7 @@ class Master:
         line += [(place, 1) for place in np.argsort(-part, kind="stable").tolist() if part[place] > _ROUNDING]
         found: dict[int, list[list[int]]] = {}
         for place, times in line:
-            members = self.entries[place][0].tolist()
+            members = self.entries[place].bands.tolist()
             for _ in range(times):
                 group = self._taken(left, beside, members)
                 if group is not None and len(group) > 1:
@@ -224,6 +284,13 @@ class Master:
                 return None
             taken.append((source, left[source].pop()))
         return [job for _, job in taken]
+
+
+def _divided(jobs: Ints, by: Floats, parts: int) -> list[Ints]:
+    """Return jobs in so many parts of nearly one size, those worth least first; no part is empty."""
+    line = jobs[np.argsort(by[jobs], kind="stable")]
+    most = min(parts, len(jobs))
+    return [line[np.arange(len(line)) * most // len(line) == part] for part in range(most)]
 
 
 def _job_prices(offers: Offers, alike: Alike, master: Master, price: float, bands: Floats) -> Floats:
@@ -247,6 +314,8 @@ def _job_prices(offers: Offers, alike: Alike, master: Master, price: float, band
         others = np.where(mine[rows][:, :, None], 0.0, gain[rows]).sum(axis=1)
         allowed = (price * counts - others) / times
         here = able[rows]
+        if not here.any():
+            continue  # no number of GPUs is for all members of a group
         own = np.flatnonzero(alike.of == one)
         slope, paid = rate[rows][here], allowed[here]
         work = offers.work[own]

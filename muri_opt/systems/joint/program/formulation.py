@@ -113,7 +113,8 @@ class JointFormulation(Formulation):
         if levels_of(round_).any():  # its columns have one value each
             return None
         worth = worth_of(round_, models, self.rules)
-        priced = class_prices(round_, Offers.of(round_, models, worth, self.rules), budget)
+        changed = worth.changed.astype(np.float64) / worth.unit
+        priced = class_prices(round_, Offers.of(round_, models, worth, self.rules), changed, budget)
         if priced is None:
             return None
         case = Case(round_=round_, models=models, worth=worth, rules=self.rules)
