@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from math import inf
 from typing import Final, TypeVar
 
@@ -25,6 +25,17 @@ def last_of(steps: Steps[T]) -> T:
         except StopIteration as end:
             answer: T = end.value
             return answer
+
+
+def each_of(steps: Steps[T]) -> Iterator[T]:
+    """Yield all answers of steps, and last what they return."""
+    while True:
+        try:
+            answer = next(steps)
+        except StopIteration as end:
+            yield end.value
+            return
+        yield answer
 
 
 def first_of(steps: Steps[T]) -> tuple[T, bool]:

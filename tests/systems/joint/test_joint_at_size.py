@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import pytest
 from by_policy import formulation_of
-from joint_rounds import SPECS, joint_round, large_joint_round
+from joint_rounds import RESOURCES, SPECS, joint_round, large_joint_round
+from msgspec.structs import replace
 
-from muri_opt import Assignment, Limits, policy_from
+from muri_opt import Assignment, Cluster, Limits, Node, Round, policy_from
 from muri_opt.rounds import Budget, after, changes
+from muri_opt.studies.library import Recipe
+from muri_opt.studies.library.recipe import Draw
 from muri_opt.verify import broken_rules, chapter_of, decision_value
 
 FREE = Budget(limits=Limits(seconds=None))
@@ -70,6 +73,24 @@ def test_the_program_over_classes_proves_its_answer_within_a_few_percent(policy)
     assert not broken_rules(round_, one.rules, found.decision)
     value, (bound, _) = chapter.value(found.decision), chapter.bound(found.decision, [found.duals])
     assert chapter.value(one.decide(round_, 0)) <= value <= bound <= 1.03 * value
+
+
+@pytest.mark.parametrize("policy", ["joint-s", "joint-l:restarts=pay", "joint-s:group=2"])
+def test_where_jobs_run_the_program_over_classes_is_no_worse_than_the_search(policy):
+    """Short jobs run, each on a GPU: a restart takes longer than what many of them have left."""
+    round_, one = Recipe.of(Draw(family="joint-trace", jobs=100, nodes=10, seed=1)).round(), policy_from(policy)
+    found, chapter = searched(round_, policy), chapter_of(round_, one.rules)
+    assert not broken_rules(round_, one.rules, found.decision)
+    value, (bound, _) = chapter.value(found.decision), chapter.bound(found.decision, [found.duals])
+    assert chapter.value(one.decide(round_, 0)) <= value <= bound <= 1.04 * value
+
+
+def test_jobs_none_of_which_finds_gpus_are_worth_nothing():
+    jobs = [replace(job, gpus=4, scaling=None) for job in large_joint_round(1, jobs=40, nodes=1).jobs]
+    round_ = Round(cluster=Cluster(nodes=(Node(id="n0", gpus=2),)), jobs=tuple(jobs), resources=RESOURCES)
+    found = searched(round_, "joint-s")
+    assert not found.decision.assignments
+    assert chapter_of(round_, policy_from("joint-s").rules).bound(found.decision, [found.duals])[0] == 0
 
 
 def test_few_jobs_are_left_to_the_program_over_all_groups():

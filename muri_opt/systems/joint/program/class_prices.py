@@ -20,23 +20,21 @@ import numpy as np
 from muri_opt.rounds import Budget, LinearDuals, Round
 from muri_opt.rounds.amounts import Ints
 from muri_opt.systems.joint.groups.offers import Offers
+from muri_opt.systems.joint.jobs.group_value import Group
 from muri_opt.systems.joint.jobs.job_model import Floats
 from muri_opt.systems.joint.jobs.worth import SCALE
 from muri_opt.systems.joint.program.alike import Alike
 from muri_opt.systems.joint.program.home_columns import HomeColumns
+from muri_opt.systems.joint.program.rounded_columns import rounded
 
 _BANDS = 4
-"""Bands of worth among the jobs of a class."""
-_PARTS = 2
-"""Parts of each band of jobs that run, by what a restart leaves of their worth."""
+"""Bands of worth among the jobs of a class that wait, and among those that run."""
 _TURNS = 40
 """How often columns are taken up at most."""
 _NEW = 300
 """Columns that are taken up in a turn."""
 _CLOSE = 2e-3
 """Columns that are worth less than this part of the largest price are not taken up."""
-_ROUNDING = 1e-6
-"""By how much a number of groups may be off a whole one."""
 _AT_ONCE = 1_000_000
 """Numbers that are compared together."""
 _WORK = 2e-6
@@ -44,23 +42,31 @@ _WORK = 2e-6
 
 
 class Priced(NamedTuple):
-    """Prices of a round, and the groups of jobs that the program over classes asks for, in rows by their number."""
+    """Prices of a round, and the groups of jobs that the program over classes asks for, with their GPUs."""
 
     duals: LinearDuals
-    groups: list[Ints]
+    groups: dict[Group, int]
+
+    def shared(self) -> list[Ints]:
+        """Return the groups of several jobs, in rows by how many they have."""
+        found: dict[int, list[Group]] = {}
+        for group in self.groups:
+            if len(group) > 1:
+                found.setdefault(len(group), []).append(group)
+        return [np.array(groups) for groups in found.values()]
 
 
 class Column(NamedTuple):
     """Bands of the members, value and GPUs of a column, and how often it can be taken, if that is limited.
 
-    A group that goes on as it is has its place among the columns at ``home``.
+    It is of jobs that go on as they are if there are ``homes``: one of these groups.
     """
 
     bands: Ints
     value: float
     gpus: float
     most: float = np.inf
-    home: int = -1
+    homes: tuple[int, ...] = ()
 
 
 def class_prices(round_: Round, offers: Offers, changed: Floats, budget: Budget) -> Priced | None:
@@ -88,7 +94,7 @@ def class_prices(round_: Round, offers: Offers, changed: Floats, budget: Budget)
             "alike": tuple((alike.of + 1).tolist()),
         },
     )
-    return Priced(duals=duals, groups=master.groups())
+    return Priced(duals=duals, groups=rounded(master))
 
 
 @dataclass(kw_only=True, eq=False)
@@ -125,10 +131,8 @@ class Master:
         first = 0
         for key in np.unique(keys).tolist():
             jobs, begin = np.flatnonzero(keys == key), first
-            for part in _divided(jobs[~runs[jobs]], fresh, _BANDS):
-                band[part], first = first, first + 1
-            for near in _divided(jobs[runs[jobs]], fresh, _BANDS):
-                for part in _divided(near, offers.work, _PARTS):
+            for some in (jobs[~runs[jobs]], jobs[runs[jobs]]):
+                for part in _divided(some, fresh):
                     band[part], first = first, first + 1
             if key < len(inside):
                 inside[key] = np.arange(begin, first)
@@ -152,8 +156,11 @@ class Master:
         alike, of = np.unique(both, axis=0, return_inverse=True)
         count = np.bincount(of.ravel(), minlength=len(alike))
         total = np.bincount(of.ravel(), weights=homes.value[alone], minlength=len(alike))
-        for (band, gpus), most, value in zip(alike.tolist(), count.tolist(), total.tolist(), strict=True):
-            self.entries.append(Column(np.array([band]), value / most, float(gpus), float(most)))
+        for place, ((band, gpus), most, value) in enumerate(
+            zip(alike.tolist(), count.tolist(), total.tolist(), strict=True)
+        ):
+            those = tuple(alone[of.ravel() == place].tolist())
+            self.entries.append(Column(np.array([band]), value / most, float(gpus), float(most), those))
 
     def solved(self, budget: Budget) -> tuple[float, Floats]:
         """Return the price of a GPU and of each band, when no column is worth more, or turns or budget are over."""
@@ -221,14 +228,13 @@ class Master:
         if not len(homes):
             return 0
         profit = homes.value - price * homes.gpus - homes.paid(bands[self.band])
-        profit[homes.alone] = 0.0
-        profit[[one.home for one in self.entries if one.home >= 0]] = 0.0
+        profit[[place for one in self.entries for place in one.homes]] = 0.0
         line = np.argsort(-profit, kind="stable")[:_NEW]
         line = line[profit[line] > _CLOSE * max(price, float(bands.max(initial=0.0)))]
         for place in line.tolist():
             members = homes.members[place]
             own = self.band[members[members >= 0]]
-            self.entries.append(Column(own, float(homes.value[place]), float(homes.gpus[place]), 1.0, place))
+            self.entries.append(Column(own, float(homes.value[place]), float(homes.gpus[place]), 1.0, (place,)))
         return len(line)
 
     def best_bands(self, bands: Floats) -> Callable[[Ints, Floats], tuple[Floats, Ints]]:
@@ -249,48 +255,12 @@ class Master:
 
         return best
 
-    def groups(self) -> list[Ints]:
-        """Return jobs in groups as the program takes them: whole ones first, then those with the largest part of one.
 
-        Where a band has no job left, another of its class gives one.
-        """
-        left = [
-            sorted(np.flatnonzero(self.band == one).tolist(), key=lambda job: self.offers.work[job])
-            for one in range(len(self.number))
-        ]
-        beside = {int(one): some.tolist() for some in self.inside for one in some}
-        whole = np.floor(self.amounts + _ROUNDING).astype(np.int64)
-        part = self.amounts - whole
-        line = [(place, int(whole[place])) for place in np.flatnonzero(whole).tolist()]
-        line += [(place, 1) for place in np.argsort(-part, kind="stable").tolist() if part[place] > _ROUNDING]
-        found: dict[int, list[list[int]]] = {}
-        for place, times in line:
-            members = self.entries[place].bands.tolist()
-            for _ in range(times):
-                group = self._taken(left, beside, members)
-                if group is not None and len(group) > 1:
-                    found.setdefault(len(group), []).append(group)
-        return [np.array(groups) for groups in found.values()]
-
-    def _taken(self, left: list[list[int]], beside: dict[int, list[int]], members: list[int]) -> list[int] | None:
-        """Take a job for each member, of its band or one near it in its class; ``None`` where there is none."""
-        taken: list[tuple[int, int]] = []
-        for member in members:
-            near = sorted(beside.get(member, [member]), key=lambda one: (abs(one - member), one))
-            source = next((one for one in near if left[one]), None)
-            if source is None:
-                for one, job in reversed(taken):
-                    left[one].append(job)
-                return None
-            taken.append((source, left[source].pop()))
-        return [job for _, job in taken]
-
-
-def _divided(jobs: Ints, by: Floats, parts: int) -> list[Ints]:
-    """Return jobs in so many parts of nearly one size, those worth least first; no part is empty."""
+def _divided(jobs: Ints, by: Floats) -> list[Ints]:
+    """Return jobs in bands of nearly one size, those worth least first; no band is empty."""
     line = jobs[np.argsort(by[jobs], kind="stable")]
-    most = min(parts, len(jobs))
-    return [line[np.arange(len(line)) * most // len(line) == part] for part in range(most)]
+    bands = min(_BANDS, len(jobs))
+    return [line[np.arange(len(line)) * bands // len(line) == band] for band in range(bands)]
 
 
 def _job_prices(offers: Offers, alike: Alike, master: Master, price: float, bands: Floats) -> Floats:

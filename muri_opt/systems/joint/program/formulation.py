@@ -26,7 +26,7 @@ from muri_opt.systems.joint.program.node_rows import NODE_LABELS, add_node_rows,
 from muri_opt.systems.joint.program.stage_prices import stage_prices
 from muri_opt.systems.joint.program.written import Written, weighted
 from muri_opt.systems.joint.rules import JointRules
-from muri_opt.systems.joint.search.by_priority import decided
+from muri_opt.systems.joint.search.by_priority import best_decided
 from muri_opt.systems.pooled_limits import Uses, add_limits, row_prices, whole_prices
 from muri_opt.systems.priority_levels import levels_of
 from muri_opt.systems.program import Formulation, Searched
@@ -118,7 +118,7 @@ class JointFormulation(Formulation):
         if priced is None:
             return None
         case = Case(round_=round_, models=models, worth=worth, rules=self.rules)
-        decision = joint_decision(round_, models, self.rules, decided(case, priced.groups))
+        decision = joint_decision(round_, models, self.rules, best_decided(case, priced.shared(), priced.groups))
         return Searched(decision=decision, duals=priced.duals, detail="the program over classes of jobs, rounded")
 
     @property

@@ -5,16 +5,19 @@ Jobs of one priority are a *level*. Under a limit of seconds a quick search find
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
 
 from muri_opt.rounds.amounts import Ints
-from muri_opt.rounds.anytime import Steps, first_of, last_of
+from muri_opt.rounds.anytime import Steps, each_of, first_of, last_of
 from muri_opt.systems.joint.groups.offers import Offers
+from muri_opt.systems.joint.jobs.group_value import Group
 from muri_opt.systems.joint.nodes.state import Case, State
 from muri_opt.systems.joint.search.easy_priorities import EasyPriorities
 from muri_opt.systems.joint.search.jobs_with_room import JobsWithRoom
+from muri_opt.systems.joint.search.quota_search import placed_as_found
 from muri_opt.systems.joint.search.revision import Beside, Places, revising
 from muri_opt.systems.priority_levels import levels_of
 
@@ -22,9 +25,21 @@ _FEW_SIZES = 24
 """Numbers of GPUs up to which a quick search looks at all of them."""
 
 
-def decided(case: Case, groups: list[Ints] | None = None) -> Places:
-    """Return GPUs of nodes of all groups that are to run; ``groups`` are those of another search, to begin with."""
-    return last_of(deciding(case, groups))
+def decided(case: Case) -> Places:
+    """Return GPUs of nodes of all groups that are to run."""
+    return last_of(deciding(case))
+
+
+def best_decided(case: Case, groups: list[Ints], sizes: Mapping[Group, int]) -> Places:
+    """Return the same from what another search found: ``groups`` to begin with, and groups with the GPUs of each.
+
+    The best of all answers counts, as the round is now: the last one is that which stays if it is decided again, and
+    where jobs run it can be worth less than one before it. Another is that the groups are placed as they were found,
+    those that may go on as they are where they run.
+    """
+    state = State.of(case)
+    found = [*each_of(deciding(case, groups)), placed_as_found(state, sizes)]
+    return max(found, key=state.value)
 
 
 def deciding(case: Case, groups: list[Ints] | None = None, *, early: bool = False) -> Steps[Places]:

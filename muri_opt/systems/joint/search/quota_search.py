@@ -246,6 +246,13 @@ def placed_beside(
     return place_groups(case.round_, case.models, case.worth, groups, gpus, stays, first, state.among, state.fixed)
 
 
+def placed_as_found(state: State, sizes: Mapping[Group, int]) -> dict[Group, Place]:
+    """Return GPUs of nodes of groups that are to have so many each: those that can go on as they are stay."""
+    case = state.case
+    stays = [_stay(state, group, gpus) for group, gpus in sizes.items()]
+    return place_groups(case.round_, case.models, case.worth, [*sizes], [*sizes.values()], stays)
+
+
 def _rooms(round_: Round, groups: Sequence[Group]) -> list[int]:
     """Return for how many GPUs of the empty cluster there are the CPUs and memory of each group."""
     amounts = round_.amounts
