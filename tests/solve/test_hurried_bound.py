@@ -86,7 +86,9 @@ def test_a_hurried_bound_is_that_of_prices_alone(policy: str, family: str, pace:
     assert chapter.quick_bound(result.answer, []) == chapter.bound(result.answer, [])
 
 
-@pytest.mark.parametrize(("policy", "family", "jobs"), [("rubick", "plans", 700), ("joint-s:restarts=pay", "elastic", 2500)])
+@pytest.mark.parametrize(
+    ("policy", "family", "jobs"), [("rubick", "plans", 700), ("joint-s:restarts=pay", "elastic", 2500)]
+)
 def test_prices_of_a_sample_prove_nearly_as_much(policy: str, family: str, jobs: int) -> None:
     round_, rules = generate(family, jobs=jobs, nodes=40, seed=3), policy_from(policy).rules
     program = program_of(rules)

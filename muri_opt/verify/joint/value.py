@@ -24,6 +24,8 @@ from muri_opt.verify.priorities import weights_of
 from muri_opt.verify.sharing_now import RunningJobs, running_jobs
 
 MILLION = 1_000_000
+MOST_SAVED = 10
+"""How many times as long as a decision stands a restart may take that a job saves by going on."""
 
 
 class Worker(NamedTuple):
@@ -174,7 +176,8 @@ def workers_of(round_: Round, rules: Joint) -> Workers:
     for job, ways, fresh in zip(round_.jobs, every, works, strict=True):
         home = job.placement if job.state == "running" and job.placement else None
         stands = _stands(job, ways, rules)
-        lost = min(stands, max(1, micro(job.restart_seconds or 0.0))) if home is not None and rules.pay else 0
+        at_most = (MOST_SAVED if rules.stops else 1) * stands
+        lost = min(at_most, max(1, micro(job.restart_seconds or 0.0))) if home is not None and rules.pay else 0
         found.append(
             Worker(
                 name=job.id,

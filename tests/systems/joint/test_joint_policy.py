@@ -174,6 +174,7 @@ def test_a_job_moves_only_where_that_gains_more_than_its_restart():
         ("joint-s", 10.0, 61, 2),  # after 10 + 61 / 1.2 = 60.8 s
         ("joint-s", 10.0, 59, 1),  # it would end after 59.2 s
         ("joint-s:horizon=49", 10.0, 61, 1),
+        ("joint-s", 60.0, 10, 1),
         ("joint-s:restarts=pay", 10.0, 9000, 2),
         ("joint-s:restarts=pay", 400.0, 9000, 1),
         ("joint-s:restarts=pay", 10.0, 73, 2),  # in the 73 / 1.2 s that it needs at best it does more all the same

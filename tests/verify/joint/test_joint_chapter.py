@@ -95,18 +95,18 @@ def test_nodes_and_quotas_hold():
 
 
 @pytest.mark.parametrize(
-    ("left", "restart", "lost"),
+    ("left", "restart", "saved"),
     [
         (9000, 60.0, 100_000),
         (600, 60.0, 100_000),
         (300, 60.0, 200_000),  # what it has left takes 300 s, less than the horizon
         (60, 60.0, 1_000_000),
-        (5, 60.0, 1_000_000),
-        (0, 60.0, 1_000_000),
+        (5, 60.0, 10_000_000),
+        (0, 60.0, 10_000_000),  # ten times as long at most
         (300, 0.0, 0),  # a microsecond, which rounding down shows where it is taken off
     ],
 )
-def test_who_moves_is_charged_or_who_stays_saves_as_much(left: int, restart: float, lost: int) -> None:
+def test_who_moves_is_charged_or_who_stays_saves_as_much(left: int, restart: float, saved: int) -> None:
     now = {"state": "running", "restart_seconds": restart, "gpus": 1, "remaining_iterations": left}
     jobs = tuple(Job(id=name, iteration_seconds=1.0, placement={"n0": 1}, **now) for name in "ab")
     nodes = (Node(id="n0", gpus=2), Node(id="n1", gpus=2))
@@ -121,8 +121,8 @@ def test_who_moves_is_charged_or_who_stays_saves_as_much(left: int, restart: flo
         ]
         for restarts in ("stops", "pay", "ignore")
     }
-    assert values["stops"] == [1_000_000 + lost, 1_000_000]
-    assert values["pay"] == [1_000_000, 1_000_000 - lost - (not restart)]
+    assert values["stops"] == [1_000_000 + saved, 1_000_000]
+    assert values["pay"] == [1_000_000, 1_000_000 - min(1_000_000, saved) - (not restart)]
     assert values["ignore"] == [1_000_000, 1_000_000]
 
 

@@ -28,6 +28,8 @@ from muri_opt.systems.joint.rules import JointRules
 
 SCALE = 1_000_000
 """Values are in millionths of a job."""
+MOST_SAVED = 10
+"""How many times as long as a decision stands a restart may take that a job saves by going on."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -54,19 +56,19 @@ class Worth:
         those = [*runs] if rules.pay else []
         if not those:
             return self.as_if_nothing_ran()
-        work, changed, new = self.new.copy(), self.new.copy(), self.new.tolist()
-        restarts = restarts_of(jobs, models, rules)
+        new: list[int] = self.new.tolist()
+        work, changed, restarts = [*new], [*new], restarts_of(jobs, models, rules)
         for place in those:
             each, whole, lost = new[place], restarts.stands[place], restarts.lost[place]
             if rules.stops:
                 work[place] = each * (whole + lost) // whole
             else:
                 changed[place] = each * (whole - lost) // whole
-        return Worth(new=self.new, work=work, changed=changed, unit=self.unit)
+        return Worth(new=self.new, work=_words(work), changed=_words(changed), unit=self.unit)
 
 
 class Restarts(NamedTuple):
-    """How many microseconds a decision ``stands`` for each job, and how many of them a restart takes, at least one."""
+    """How many microseconds a decision ``stands`` for each job, and how many a restart has ``lost``, at least one."""
 
     stands: list[int]
     lost: list[int]
@@ -77,7 +79,8 @@ def restarts_of(jobs: tuple[Job, ...], models: Models, rules: JointRules) -> Res
     """Return what restarts of jobs take.
 
     A decision stands for the horizon, and if lengths are known for no longer than a job needs alone on the GPUs that
-    make it fastest: so no change pays that would let it end later than without.
+    make it fastest: so no change pays that would let it end later than without. What is lost of that is at most all of
+    it, and what is saved by going on at most ``MOST_SAVED`` times as long.
     """
     stands = [rules.horizon] * len(jobs)
     if rules.known:
@@ -87,7 +90,8 @@ def restarts_of(jobs: tuple[Job, ...], models: Models, rules: JointRules) -> Res
             stands[place] = max(1, min(left, rules.horizon))
     said = [job.restart_seconds or 0.0 for job in jobs]
     known = {seconds: max(1, microseconds(seconds)) for seconds in set(said)}
-    return Restarts(stands, [min(known[seconds], whole) for seconds, whole in zip(said, stands, strict=True)])
+    most = MOST_SAVED if rules.stops else 1
+    return Restarts(stands, [min(known[seconds], most * whole) for seconds, whole in zip(said, stands, strict=True)])
 
 
 def _shortest(models: Models) -> list[int]:
@@ -127,6 +131,11 @@ def _by_power(models: Models, service: list[int], power: Fraction, unit: int, kn
         floor(each[kind] * hour_over(amount, second, power)) * unit if able[kind] else 0
         for kind, amount in zip(models.kind.tolist(), service, strict=True)
     ]
+    return _words(found)
+
+
+def _words(found: list[int]) -> NDArray[Any]:
+    """Return whole numbers as machine words, or as they are where one is too large."""
     return np.array(found, dtype=np.int64 if max(found, default=0) < 1 << 62 else object)
 
 
