@@ -46,7 +46,7 @@ GROUPS = ("muri-s", "muri-l", "muri-s:objective=completion")
 CURVES = ("afs-l", "afs-p", "max-min-elastic", "optimus", "afs-l:objective=completion")
 PLANS = ("rubick", "sia")
 GUESSED = ("joint-l", "joint-l:group=1", "joint-l:restarts=pay,weights=rank", "joint-l:restarts=pay,weights=gittins")
-JOINT = (BASE, "joint-s:weights=pow,power=0.35", "joint-s:group=1", *GUESSED)
+JOINT = (BASE, "joint-s:weights=pow,power=0.35", "joint-s:group=1", "joint-s:restarts=pay", *GUESSED)
 SLOWED = ("joint-s:slowdown=muri",)
 """Another world, in which jobs that share are slowed down as Muri's authors assume: not counted among the winners."""
 FIELDS = {
