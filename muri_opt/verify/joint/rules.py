@@ -19,7 +19,7 @@ SETTINGS: Final[Mapping[str, Setting]] = {
     "shares": one_of("all", "powers"),
     "kappa": Setting(usual="1", least=0, most=1000),
     "horizon": Setting(usual="600", least=1e-6),
-    "restarts": one_of("pay", "stops", "ignore"),
+    "restarts": one_of("stops", "pay", "ignore"),
     "weights": one_of("rank", "pow", "gittins", "chance"),
     "power": one_of("0.5", "0.25", "0.35", "0.75", "1"),
     "samples": Setting(usual="none", words=("none",), least=0.001, most=1e15, several=True),
